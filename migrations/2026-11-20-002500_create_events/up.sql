@@ -35,8 +35,8 @@ create table events (
     -- JSON, byte for byte as GET answered it.
     object text,
     previous text,
-    -- The object, and after a zero byte what was before, behind a nonce, bound to the id. None where the customer was erased
-    -- before.
+    -- The object, and after a zero byte what was before, made smaller, behind a nonce, bound to the id. None where the
+    -- customer was erased before.
     sealed bytea,
     -- No reference to the organization: it is written with the change of a record that has one, by row security in that
     -- organization's name, and looking there once more is a quarter of what its row costs.

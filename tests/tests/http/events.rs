@@ -10,6 +10,7 @@ use std::collections::BTreeSet;
 use std::time::{Duration, Instant};
 
 use lessor_domain::events::EventType;
+use lessor_domain::ids::{CheckoutPubId, CustomerPubId};
 use lessor_tests::client::Client;
 use lessor_tests::receiver::{Answer, Receiver};
 use lessor_tests::{Server, text};
@@ -123,6 +124,37 @@ async fn an_event_shows_the_record_byte_for_byte() {
         updated["data"]["previous"],
         json!({ "name": "Road bike", "updatedAt": product["updatedAt"] })
     );
+}
+
+/// Whoever writes pays for every byte of what is sealed. It is made smaller by what checkouts and customers look like:
+/// where they look like something else by now, there is to be another dictionary.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_is_sealed_of_events_takes_little_room() {
+    let server = Server::shared(BINARY).await;
+    let client = server.client().await;
+    let product = client.product(json!({})).await;
+    let stock = json!({ "inventoryQuantity": 3 });
+    client.variant_of(&product, "BIKE", stock).await;
+    let checkout = client
+        .checkout_at("BIKE", "grace@example.com", "orderConfirmed")
+        .await;
+    client.act(&checkout, "fulfill", json!({})).await.ok();
+    let id: CheckoutPubId = text(&checkout["id"]).parse().unwrap();
+    let customer: CustomerPubId = text(&checkout["customerId"]).parse().unwrap();
+    for (subject, id) in [
+        (&checkout["id"], id.as_uuid()),
+        (&checkout["customerId"], customer.as_uuid()),
+    ] {
+        let told = about(&client, subject).await;
+        let shown: usize = told
+            .iter()
+            .map(|event| event["data"].to_string().len())
+            .sum();
+        let room = format!("select sum(length(sealed)) from events where subject_id = '{id}'");
+        let room: usize = server.query(&room).await[0].parse().unwrap();
+        assert!(room > 0, "{subject}: nothing is sealed");
+        assert!(2 * room < shown, "{subject}: {room} bytes of {shown}");
+    }
 }
 
 #[tokio::test(flavor = "multi_thread")]

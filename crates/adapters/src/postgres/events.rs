@@ -25,6 +25,7 @@ use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
+use super::compact::{compact, unfold};
 use super::decode::{Place, row_count};
 use super::encode::{text, texts};
 use super::error::store_error;
@@ -157,7 +158,7 @@ fn event(row: Row, keys: &BTreeMap<Uuid, SealingKey>) -> Result<NumberedEvent, S
             let text = key
                 .open(row.id.as_bytes(), sealed)
                 .ok_or_else(|| place.corrupt("sealed", "was not sealed with the customer's key"))?;
-            let contents = parted(&text);
+            let contents = unfold(&text).and_then(|text| parted(&text));
             // What it says is told to nobody, also where it cannot be read.
             let unfit = || place.corrupt("sealed", "is not what is sealed of an event");
             Some(contents.ok_or_else(unfit)?)
@@ -211,7 +212,7 @@ fn values(event: &NewEvent, key: Option<&SealingKey>) -> Result<String, StoreErr
         (Some(_), None) => (None, None),
         (Some(_), Some(key)) => {
             let about = event.id.as_uuid();
-            let seal = |contents| key.seal(about.as_bytes(), &joined(contents));
+            let seal = |contents| key.seal(about.as_bytes(), &compact(&joined(contents)));
             (None, contents.map(seal).transpose()?)
         }
     };

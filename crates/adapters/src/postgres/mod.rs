@@ -19,6 +19,7 @@ mod audit;
 mod backup;
 mod categories;
 mod checkouts;
+mod compact;
 mod connect;
 mod credit;
 mod cursors;

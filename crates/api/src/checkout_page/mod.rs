@@ -16,6 +16,7 @@ mod texts;
 mod view;
 mod words;
 
+use crate::http::routing::Routes;
 use actix_web::dev::RequestHead;
 use actix_web::http::StatusCode;
 use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
@@ -30,7 +31,6 @@ use lessor_domain::services::mails;
 use lessor_domain::services::visits::{self, Visit, note_way_out, replaced_by};
 use lessor_domain::text::{Email, Url};
 use lessor_domain::workers::jobs::WayBack;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::faults::{CARD, Fault, LEASE_TERM, Notice, PICKUP_LOCATION, Problem, Refusal};
 use self::fields::Fields;
@@ -183,8 +183,8 @@ fn dress(headers: &mut HeaderMap, policy: &str, reader: &Reader) {
     }
 }
 
-pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
-    config
+pub(crate) fn configure(routes: &mut Routes<'_>) {
+    routes
         .service(checkout_page_style)
         .service(checkout_page_accent)
         .service(explain_checkout_page)

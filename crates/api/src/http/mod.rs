@@ -14,5 +14,6 @@ pub mod pace;
 pub(crate) mod position;
 pub mod public_url;
 pub mod request_id;
+pub mod routing;
 pub mod server;
 pub(crate) mod slices;

@@ -34,10 +34,9 @@ mod tests {
     use lessor_domain::services::categories::{CreateCategory, ListCategories};
     use lessor_domain::text::Name;
     use serde_json::Value;
-    use utoipa_actix_web::scope::scope;
-    use utoipa_actix_web::service_config::ServiceConfig;
 
     use crate::http::error::ApiError;
+    use crate::http::routing::Routes;
     use crate::idempotency::Call;
     use crate::middleware::{require_key, tell_position};
     use crate::run::app;
@@ -66,14 +65,15 @@ mod tests {
         Ok(HttpResponse::Ok().json(names.collect::<Vec<_>>()))
     }
 
-    fn routes(config: &mut ServiceConfig<'_>) {
-        config.service(
-            scope("/v1")
-                .service(make)
-                .service(list)
+    fn routes(routes: &mut Routes<'_>) {
+        let with_key = |routes: &mut Routes<'_>| {
+            routes.service(make).service(list);
+        };
+        routes.scope("/v1", with_key, |scope| {
+            scope
                 .wrap(from_fn(tell_position))
-                .wrap(from_fn(require_key)),
-        );
+                .wrap(from_fn(require_key))
+        });
     }
 
     /// A replica that nobody reaches.

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
 
+use crate::http::routing::Routes;
 use actix_web::body::{MessageBody as _, to_bytes};
 use actix_web::http::header::{AUTHORIZATION, HeaderValue};
 use actix_web::test::{TestRequest, call_service, init_service};
@@ -15,8 +16,6 @@ use lessor_domain::services::{Context, Error, UseCase};
 use lessor_domain::testing::first_organization_id;
 use serde::Deserialize;
 use serde_json::{Value, json};
-use utoipa_actix_web::scope::scope;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::once::lock;
 use super::{Call, FirstPhase, Runner, TwoPhases, Viewer};
@@ -139,14 +138,13 @@ async fn change(call: Call, probe: web::Data<Probe>) -> Result<HttpResponse, Api
     Ok(HttpResponse::Ok().json(changed))
 }
 
-fn routes(config: &mut ServiceConfig<'_>) {
-    config.service(
-        scope("/v1")
-            .service(make)
-            .service(play)
-            .service(change)
-            .wrap(actix_web::middleware::from_fn(require_key)),
-    );
+fn routes(routes: &mut Routes<'_>) {
+    let with_key = |routes: &mut Routes<'_>| {
+        routes.service(make).service(play).service(change);
+    };
+    routes.scope("/v1", with_key, |scope| {
+        scope.wrap(actix_web::middleware::from_fn(require_key))
+    });
 }
 
 /// What a request came to.

@@ -2,6 +2,7 @@
 
 use std::collections::HashMap;
 use std::rc::Rc;
+use std::sync::OnceLock;
 
 use actix_web::dev::{ResourceDef, ServiceRequest};
 use actix_web::http::Method;
@@ -9,7 +10,7 @@ use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, web};
 
 use serde::Deserialize;
 use utoipa::openapi::path::{Operation, Parameter, ParameterIn, PathItem};
-use utoipa::openapi::{OpenApi, RefOr, SecurityRequirement};
+use utoipa::openapi::{Paths, RefOr, SecurityRequirement};
 
 use crate::http::error::ApiError;
 use crate::http::openapi::{PUBLISHABLE_KEY, is_for_browsers};
@@ -30,12 +31,21 @@ fn operations(item: &PathItem) -> impl Iterator<Item = (Method, &Operation)> {
 
 /// A path, which may hold `{parameters}`, and the methods that it takes.
 struct Path {
-    pattern: ResourceDef,
     text: String,
+    /// It is compiled when an address is first compared with it: most never are.
+    pattern: OnceLock<ResourceDef>,
     parameters: usize,
     methods: Vec<Method>,
     /// Where others are that some addresses match as well: `bulk` beside `{id}`.
     siblings: Vec<usize>,
+}
+
+impl Path {
+    fn is_match(&self, address: &str) -> bool {
+        self.pattern
+            .get_or_init(|| ResourceDef::new(self.text.as_str()))
+            .is_match(address)
+    }
 }
 
 /// Whether an address may match both patterns.
@@ -71,8 +81,8 @@ impl Matched {
     }
 }
 
-/// Which methods each path takes, and which of them have query parameters. Built from the OpenAPI
-/// document, so that it can only say what is documented.
+/// Which methods each path takes, and which of them have query parameters. Built from what
+/// the routes say of themselves, so that it can only say what is documented.
 #[derive(Default)]
 pub struct RouteTable {
     paths: Vec<Path>,
@@ -107,11 +117,11 @@ fn is_of_query(parameter: &RefOr<Parameter>) -> bool {
 struct NoParameters {}
 
 impl RouteTable {
-    /// The operations of a document.
+    /// The operations of a description.
     #[must_use]
-    pub fn from_document(document: &OpenApi) -> Self {
+    pub fn from_paths(paths: &Paths) -> Self {
         let mut table = Self::default();
-        let paths = document.paths.paths.iter();
+        let paths = paths.paths.iter();
         for (path, item) in paths.filter(|(path, _)| !is_for_browsers(path)) {
             let mut taken = Vec::new();
             for (method, operation) in operations(item) {
@@ -143,8 +153,8 @@ impl RouteTable {
         }
         self.places.insert(path.to_owned(), place);
         self.paths.push(Path {
-            pattern: ResourceDef::new(path),
             text: path.to_owned(),
+            pattern: OnceLock::new(),
             parameters: path.matches('{').count(),
             methods: methods.into_iter().collect(),
             siblings,
@@ -188,7 +198,7 @@ impl RouteTable {
             Some(known) => {
                 let siblings = known.siblings.iter();
                 let siblings = siblings.filter_map(|place| self.paths.get(*place));
-                let matching = siblings.filter(|sibling| sibling.pattern.is_match(path));
+                let matching = siblings.filter(|sibling| sibling.is_match(path));
                 allowed(std::iter::once(known).chain(matching))
             }
             None => self.allowed(path),
@@ -203,7 +213,7 @@ impl RouteTable {
     /// The methods of the patterns that `path` matches. Empty: there is no such path.
     fn allowed(&self, path: &str) -> Vec<Method> {
         let known = self.paths.iter();
-        allowed(known.filter(|known| known.pattern.is_match(path)))
+        allowed(known.filter(|known| known.is_match(path)))
     }
 }
 
@@ -246,7 +256,6 @@ pub async fn fallback(
 #[cfg(test)]
 mod tests {
     use utoipa::openapi::path::HttpMethod;
-    use utoipa::openapi::{Info, Paths};
 
     use super::*;
 
@@ -260,7 +269,7 @@ mod tests {
             .path("/v1/things/bulk", operations(&[HttpMethod::Put]))
             .path("/v1/things/{id}", operations(&one))
             .path("/v1/things", operations(&[HttpMethod::Post]));
-        let table = RouteTable::from_document(&OpenApi::new(Info::new("", ""), paths));
+        let table = RouteTable::from_paths(&paths.build());
         let allowed = |path: &str| {
             let mut allowed = table.allowed(path);
             allowed.sort_unstable_by(|a, b| a.as_str().cmp(b.as_str()));

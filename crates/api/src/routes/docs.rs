@@ -11,21 +11,20 @@ mod vendor_modules;
 use std::fmt;
 use std::sync::{LazyLock, OnceLock};
 
+use crate::http::routing::Routes;
 use actix_web::http::header::{
     CONTENT_SECURITY_POLICY, HeaderName, HeaderValue, LOCATION, X_CONTENT_TYPE_OPTIONS,
 };
 use actix_web::web::{self, Bytes};
 use actix_web::{HttpRequest, HttpResponse, get};
 use serde_json::Value;
-use utoipa::openapi::OpenApi;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::guides::{GUIDES, Heading};
 use self::static_text::FOREVER;
 pub(crate) use self::static_text::{ASK_AGAIN, StaticText};
 use self::vendor_modules::SCALAR;
 use crate::http::error::ApiError;
-use crate::http::openapi::{finish, v3_0};
+use crate::http::openapi::v3_0;
 use crate::http::public_url::PublicUrl;
 use crate::request::Segment;
 
@@ -41,8 +40,8 @@ const HTML: &str = "text/html; charset=utf-8";
 pub(crate) const SCRIPT: &str = "text/javascript; charset=utf-8";
 
 /// Where the site, and what it shows, is found.
-pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
-    config
+pub(crate) fn configure(routes: &mut Routes<'_>) {
+    routes
         .service(openapi)
         .service(openapi_3_0)
         .service(start)
@@ -54,11 +53,11 @@ pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
         .service(script_module);
 }
 
-/// The OpenAPI document, and what the site makes of it: each when it is first asked for. App data.
+/// The OpenAPI document, and what the site makes of it: each when it is first asked for, and then as a text alone. As
+/// a tree of values it would take ten times as much memory, for ever. App data.
 pub struct Document {
-    routes: OpenApi,
     public_url: PublicUrl,
-    finished: OnceLock<Value>,
+    make: Box<dyn Fn() -> Value + Send + Sync>,
     text: OnceLock<StaticText>,
     /// The same in OpenAPI 3.0.
     older: OnceLock<StaticText>,
@@ -75,13 +74,11 @@ impl fmt::Debug for Document {
 }
 
 impl Document {
-    /// The document of these routes.
-    #[must_use]
-    pub const fn new(routes: OpenApi, public_url: PublicUrl) -> Self {
+    /// What `make` makes when it is asked for, of a service at that address.
+    pub fn new(public_url: PublicUrl, make: impl Fn() -> Value + Send + Sync + 'static) -> Self {
         Self {
-            routes,
             public_url,
-            finished: OnceLock::new(),
+            make: Box::new(make),
             text: OnceLock::new(),
             older: OnceLock::new(),
             reference: OnceLock::new(),
@@ -89,22 +86,16 @@ impl Document {
         }
     }
 
-    fn finished(&self) -> &Value {
-        self.finished
-            .get_or_init(|| finish(&self.routes, self.public_url.as_str()))
-    }
-
     fn text(&self) -> &StaticText {
-        self.text.get_or_init(|| json(self.finished()))
+        self.text.get_or_init(|| json(&(self.make)()))
     }
 
     fn older(&self) -> &StaticText {
-        self.older.get_or_init(|| json(&v3_0(self.finished())))
+        self.older.get_or_init(|| json(&v3_0(&(self.make)())))
     }
 
     fn for_callers(&self) -> Value {
-        let server = self.public_url.as_str();
-        reference::document(self.finished(), server)
+        reference::document((self.make)(), self.public_url.as_str())
     }
 
     /// What the reference shows.

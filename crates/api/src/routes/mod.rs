@@ -21,31 +21,35 @@ pub mod webhook_endpoints;
 pub mod webhooks;
 
 use actix_web::middleware::from_fn;
-use utoipa_actix_web::scope::scope;
-use utoipa_actix_web::service_config::ServiceConfig;
 
+use crate::http::routing::Routes;
 use crate::middleware::{require_key, tell_position};
 
 /// Every route of the service, for [`app::build`](crate::run::app::build). The app needs an
 /// [`AppState`](crate::state::AppState) among its data.
-pub fn configure(config: &mut ServiceConfig<'_>) {
-    config
-        .service(
-            scope("/v1")
-                .configure(products::configure)
-                .configure(variants::configure)
-                .configure(lease_terms::configure)
-                .configure(categories::configure)
-                .configure(checkouts::configure)
-                .configure(customers::configure)
-                .configure(audit::configure)
-                .configure(events::configure)
-                .configure(webhook_endpoints::configure)
-                .configure(organization::configure)
-                .configure(sandbox::configure)
+pub fn configure(routes: &mut Routes<'_>) {
+    routes
+        .scope("/v1", with_key, |scope| {
+            scope
                 .wrap(from_fn(tell_position))
-                .wrap(from_fn(require_key)),
-        )
+                .wrap(from_fn(require_key))
+        })
         .configure(webhooks::configure)
         .configure(crate::checkout_page::configure);
+}
+
+/// Those that a key is shown to.
+fn with_key(routes: &mut Routes<'_>) {
+    routes
+        .configure(products::configure)
+        .configure(variants::configure)
+        .configure(lease_terms::configure)
+        .configure(categories::configure)
+        .configure(checkouts::configure)
+        .configure(customers::configure)
+        .configure(audit::configure)
+        .configure(events::configure)
+        .configure(webhook_endpoints::configure)
+        .configure(organization::configure)
+        .configure(sandbox::configure);
 }

@@ -2,12 +2,12 @@
 
 use std::sync::LazyLock;
 
+use crate::http::routing::Routes;
 use actix_web::http::header::{ACCEPT, CACHE_CONTROL, CONTENT_SECURITY_POLICY, HeaderValue, VARY};
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, get};
 use maud::{DOCTYPE, html};
 use serde::Serialize;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::docs::{POLICY, StaticText};
 use crate::http::error::ApiError;
@@ -16,8 +16,8 @@ use crate::http::public_url::PublicUrl;
 /// An icon may be a day old.
 const A_DAY: &str = "public, max-age=86400";
 
-pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
-    config
+pub(crate) fn configure(routes: &mut Routes<'_>) {
+    routes
         .service(root)
         .service(favicon)
         .service(favicon_of_old);

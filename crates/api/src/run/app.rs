@@ -9,15 +9,13 @@ use actix_web::http::Method;
 use actix_web::middleware::from_fn;
 use actix_web::{App, Error, web};
 use serde_json::Value;
-use utoipa::openapi::OpenApi;
-use utoipa_actix_web::AppExt as _;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::budget::MemoryBudget;
 use crate::http::draining::Draining;
 use crate::http::mutation::Mutations;
 use crate::http::openapi;
 use crate::http::public_url::PublicUrl;
+use crate::http::routing::{Description, Register, Routes};
 use crate::middleware::{Cors, Deadline, RouteTable, context, fallback};
 use crate::request::BodyLimits;
 use crate::routes::docs::{self, Document};
@@ -51,20 +49,23 @@ pub struct AppParts {
     pub said: Said,
 }
 
-/// What is said of the routes: worked out by the first worker, for all.
+/// What is said of the routes, by the first worker for all.
 #[derive(Clone, Default)]
 pub struct Said(Arc<OnceLock<(web::Data<RouteTable>, web::Data<Document>)>>);
 
 impl Said {
     fn of(
         &self,
-        routes: OpenApi,
+        routes: Register,
         public_url: &PublicUrl,
     ) -> (web::Data<RouteTable>, web::Data<Document>) {
         let said = || {
+            let paths = Description::operations(|all| register(all, routes));
+            let url = public_url.clone();
+            let make = move || document(url.as_str(), routes);
             (
-                web::Data::new(RouteTable::from_document(&routes)),
-                web::Data::new(Document::new(routes, public_url.clone())),
+                web::Data::new(RouteTable::from_paths(&paths)),
+                web::Data::new(Document::new(public_url.clone(), make)),
             )
         };
         self.0.get_or_init(said).clone()
@@ -79,29 +80,22 @@ impl fmt::Debug for AppParts {
     }
 }
 
-/// The routes, with those that every app has, and what is said of them. A macro, because the
-/// wrapping of an app wants its service's own type, which a function could not name.
-macro_rules! routed {
-    ($routes:expr) => {
-        App::new()
-            .into_utoipa_app()
-            .openapi(openapi::base())
-            .configure($routes)
-            .service(health::healthz)
-            .service(health::readyz)
-            .service(health::metrics)
-            .configure(docs::configure)
-            .configure(elements::configure)
-            .configure(root::configure)
-            .split_for_parts()
-    };
+/// The routes, with those that every app has.
+fn register(all: &mut Routes<'_>, routes: Register) {
+    all.configure(routes)
+        .service(health::healthz)
+        .service(health::readyz)
+        .service(health::metrics)
+        .configure(docs::configure)
+        .configure(elements::configure)
+        .configure(root::configure);
 }
 
 /// Builds the app around `routes`, with the health checks, the reference, and an answer in the
 /// error shape for everything else.
-pub fn build<R>(
+pub fn build(
     parts: &AppParts,
-    routes: R,
+    routes: Register,
 ) -> App<
     impl ServiceFactory<
         ServiceRequest,
@@ -109,13 +103,10 @@ pub fn build<R>(
         Response = ServiceResponse<BoxBody>,
         Error = Error,
         InitError = (),
-    > + use<R>,
->
-where
-    R: FnOnce(&mut ServiceConfig<'_>),
-{
-    let (app, document) = routed!(routes);
-    let (table, document) = parts.said.of(document, &parts.public_url);
+    > + use<>,
+> {
+    let (table, document) = parts.said.of(routes, &parts.public_url);
+    let app = App::new().configure(|app| register(&mut Routes::answered_by(app), routes));
     let mut app = app
         .app_data(table)
         .app_data(document)
@@ -166,10 +157,6 @@ pub fn for_operators(
 
 /// The OpenAPI document of an app around `routes`, as `/openapi.json` answers it.
 #[must_use]
-pub fn document<R>(public_url: &str, routes: R) -> Value
-where
-    R: FnOnce(&mut ServiceConfig<'_>),
-{
-    let (_, document) = routed!(routes);
-    openapi::finish(&document, public_url)
+pub fn document(public_url: &str, routes: Register) -> Value {
+    openapi::finish(Description::whole(|all| register(all, routes)), public_url)
 }

@@ -14,6 +14,7 @@ use lessor::http::draining::Draining;
 use lessor::http::error::{ApiError, DOCS_PATH};
 use lessor::http::mutation::Mutations;
 use lessor::http::public_url::PublicUrl;
+use lessor::http::routing::Routes;
 use lessor::http::server::{self, ServerSettings};
 use lessor::middleware::{Cors, Deadline, RequestId};
 use lessor::request::{
@@ -31,8 +32,6 @@ use tokio::net::TcpStream;
 use tokio::sync::{Semaphore, oneshot};
 use tokio::task::JoinHandle;
 use utoipa::ToSchema;
-use utoipa_actix_web::scope::scope;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 /// An upper bound for what a test waits for; nothing waits this long unless it fails.
 pub(crate) const PATIENCE: Duration = Duration::from_secs(20);
@@ -324,9 +323,9 @@ async fn require_key(
     }
 }
 
-pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
-    config.service(
-        scope("/v1")
+pub(crate) fn routes(routes: &mut Routes<'_>) {
+    let with_key = |routes: &mut Routes<'_>| {
+        routes
             .service(create)
             .service(list)
             .service(read)
@@ -339,9 +338,9 @@ pub(crate) fn routes(config: &mut ServiceConfig<'_>) {
             .service(large)
             .service(take_message)
             .service(take_form)
-            .service(mutate)
-            .wrap(from_fn(require_key)),
-    );
+            .service(mutate);
+    };
+    routes.scope("/v1", with_key, |scope| scope.wrap(from_fn(require_key)));
 }
 
 pub(crate) struct Setup {

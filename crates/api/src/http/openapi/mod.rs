@@ -18,6 +18,7 @@ use serde_json::{Map, Value, json};
 use utoipa::OpenApi;
 
 use crate::http::error::Code;
+use crate::http::routing::Description;
 
 /// The security scheme of keys that everybody may read. The operations that name it take them, and no
 /// other does.
@@ -101,10 +102,14 @@ enum ErrorType {
     InvalidRequestError,
 }
 
-/// The document that routes are added to.
-#[must_use]
-pub fn base() -> utoipa::openapi::OpenApi {
-    Base::openapi()
+/// The document of what routes say of themselves, to be finished.
+fn of(description: Description) -> utoipa::openapi::OpenApi {
+    let mut document = Base::openapi();
+    document.paths.merge(description.paths);
+    let components = document.components.get_or_insert_default();
+    let schemas = description.schemas.into_iter().flatten();
+    components.schemas.extend(schemas);
+    document
 }
 
 /// The error answers: component name, status, description.
@@ -187,11 +192,11 @@ pub(crate) fn is_for_browsers(path: &str) -> bool {
     FOR_BROWSERS.contains(&path)
 }
 
-/// Completes a document whose operations are all there.
+/// The whole document of what routes say of themselves.
 #[must_use]
-pub fn finish(document: &utoipa::openapi::OpenApi, public_url: &str) -> Value {
+pub fn finish(description: Description, public_url: &str) -> Value {
     // Fails only for maps whose keys are no strings, and the document has none.
-    let document = serde_json::to_value(document).unwrap_or_else(|_| json!({}));
+    let document = serde_json::to_value(of(description)).unwrap_or_else(|_| json!({}));
     let mut document = inline::inline(document);
     if let Some(paths) = document["paths"].as_object_mut() {
         paths.retain(|path, _| !is_for_browsers(path));

@@ -64,7 +64,7 @@ fn schemas_with_a_title_are_components_of_that_name() {
 
 #[test]
 fn the_error_schema_names_the_members_of_the_interface() {
-    let document = finish(&base(), "");
+    let document = finish(Description::default(), "");
     let record = &document["components"]["schemas"]["ErrorRecord"];
     let members: Vec<_> = record["properties"].as_object().unwrap().keys().collect();
     assert_eq!(members, ["code", "doc_url", "message", "param", "type"]);
@@ -77,7 +77,7 @@ fn the_error_schema_names_the_members_of_the_interface() {
 
 #[test]
 fn every_code_stands_at_an_answer() {
-    let document = finish(&base(), "");
+    let document = finish(Description::default(), "");
     let responses = document["components"]["responses"].to_string();
     for code in Code::ALL {
         assert!(

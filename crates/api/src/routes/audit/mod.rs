@@ -2,11 +2,11 @@
 
 mod record;
 
+use crate::http::routing::Routes;
 use actix_web::{HttpResponse, get};
 use lessor_domain::ports::AuditFilter;
 use lessor_domain::services::audit::ListAudit;
 use serde::Deserialize;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
@@ -15,8 +15,8 @@ use crate::wire::{AuditEventId, AuditSubject, Limit, Line, Offset, listed, page}
 
 pub(crate) use record::AuditEventRecord;
 
-pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config.service(list_audit_events);
+pub(super) fn configure(routes: &mut Routes<'_>) {
+    routes.service(list_audit_events);
 }
 
 /// Which audit events to list.

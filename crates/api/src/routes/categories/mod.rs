@@ -1,19 +1,19 @@
 //! `/v1/product-categories`.
 
+use crate::http::routing::Routes;
 use actix_web::{HttpResponse, get, post};
 use lessor_domain::catalog::Category;
 use lessor_domain::services::categories::{CreateCategory, ListCategories};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{Body, Plain as _, QueryParams};
 use crate::wire::{CategoryId, DateTimeText, Limit, Name, Offset, listed, page};
 
-pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config
+pub(super) fn configure(routes: &mut Routes<'_>) {
+    routes
         .service(create_product_category)
         .service(list_product_categories);
 }

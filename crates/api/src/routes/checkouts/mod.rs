@@ -15,6 +15,7 @@ mod summary;
 mod tracking;
 mod update;
 
+use crate::http::routing::Routes;
 use actix_web::web::Json;
 use actix_web::{HttpResponse, get, post, put};
 use lessor_domain::ids::CheckoutPubId;
@@ -25,7 +26,6 @@ use lessor_domain::services::checkouts::{
 use lessor_domain::services::shipments::{FulfillCheckout, GetTracking, SetTracking};
 use serde::Deserialize;
 use utoipa::ToSchema;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::create::{CreateCheckoutBody, CreateWithPage};
 use self::fulfill::{FulfillAndBill, FulfillCheckoutBody};
@@ -49,8 +49,8 @@ pub(crate) use tracking::{TrackingEventRecord, TrackingRecord};
 /// What is not found here.
 pub(super) const CHECKOUT: &str = "checkout";
 
-pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config
+pub(super) fn configure(routes: &mut Routes<'_>) {
+    routes
         .service(create_checkout)
         .service(list_checkouts)
         // Before the path that takes any id.

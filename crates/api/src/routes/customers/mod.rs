@@ -6,11 +6,11 @@ mod export;
 mod list;
 mod record;
 
+use crate::http::routing::Routes;
 use actix_web::web::Json;
 use actix_web::{get, put};
 use lessor_domain::ids::CustomerPubId;
 use lessor_domain::services::customers::{GetCustomer, UpdateCustomer};
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::body::UpdateCustomerBody;
 pub(crate) use self::record::CustomerRecord;
@@ -22,8 +22,8 @@ use crate::wire::UserId;
 /// What is not found here.
 const CUSTOMER: &str = "customer";
 
-pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config
+pub(super) fn configure(routes: &mut Routes<'_>) {
+    routes
         .service(list::list_customers)
         .service(get_customer)
         .service(update_customer)

@@ -8,8 +8,8 @@ use super::samples;
 
 /// The document without what is not for callers of the API (checks of health, the site itself, what
 /// the processor and carriers call), with samples, and with the server that the page came from.
-pub(super) fn document(whole: &Value, server: &str) -> Value {
-    let mut document = whole.clone();
+pub(super) fn document(whole: Value, server: &str) -> Value {
+    let mut document = whole;
     if let Some(paths) = document.get_mut("paths").and_then(Value::as_object_mut) {
         paths.retain(|_, item| {
             let mut operations = item.as_object().into_iter().flatten();

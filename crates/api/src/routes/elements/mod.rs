@@ -2,10 +2,10 @@
 
 use std::sync::LazyLock;
 
+use crate::http::routing::Routes;
 use actix_web::http::header::{ACCESS_CONTROL_ALLOW_ORIGIN, HeaderName, HeaderValue};
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse, get};
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::docs::{ASK_AGAIN, SCRIPT, StaticText, sniffed_by_nobody};
 use crate::http::error::ApiError;
@@ -16,8 +16,8 @@ static PRICE: LazyLock<StaticText> = LazyLock::new(|| {
     StaticText::new(SCRIPT, Bytes::from_static(script.as_bytes()))
 });
 
-pub(crate) fn configure(config: &mut ServiceConfig<'_>) {
-    config.service(element);
+pub(crate) fn configure(routes: &mut Routes<'_>) {
+    routes.service(element);
 }
 
 /// A script that shows something of the catalog in the pages of a shop.

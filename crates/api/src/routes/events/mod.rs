@@ -6,6 +6,7 @@ mod renderer;
 use std::pin::pin;
 use std::time::Duration;
 
+use crate::http::routing::Routes;
 use actix_web::web::Json;
 use actix_web::{HttpResponse, get, post};
 use lessor_domain::events::{EventPattern, NumberedEvent};
@@ -17,7 +18,6 @@ use lessor_domain::services::{Error, Slice, UseCase as _};
 use serde::Deserialize;
 use tokio::time::{Instant, sleep_until};
 use utoipa::ToSchema;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
@@ -33,8 +33,8 @@ pub use renderer::EventRenderer;
 /// How often whoever waits looks by themselves: a message that there is something may be lost.
 const LOOK: Duration = Duration::from_secs(5);
 
-pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config
+pub(super) fn configure(routes: &mut Routes<'_>) {
+    routes
         .service(list_events)
         .service(get_event)
         .service(redeliver_event);

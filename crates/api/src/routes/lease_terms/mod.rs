@@ -3,12 +3,12 @@
 mod body;
 mod record;
 
+use crate::http::routing::Routes;
 use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
 use lessor_domain::ids::LeaseTermRef;
 use lessor_domain::services::lease_terms::{DeleteLeaseTerm, ListLeaseTerms, UpdateLeaseTerm};
 use serde::Deserialize;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
@@ -21,8 +21,8 @@ pub use record::LeaseTermRecord;
 /// What is not found here.
 const TERM: &str = "lease term";
 
-pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config
+pub(super) fn configure(routes: &mut Routes<'_>) {
+    routes
         .service(create_lease_term)
         .service(list_lease_terms)
         .service(update_lease_term)

@@ -4,10 +4,10 @@ mod body;
 mod record;
 mod settings;
 
+use crate::http::routing::Routes;
 use actix_web::web::Json;
 use actix_web::{get, put};
 use lessor_domain::services::organizations::GetOrganization;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use self::body::UpdateOrganizationBody;
 use self::record::OrganizationRecord;
@@ -15,8 +15,8 @@ use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::Body;
 
-pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config
+pub(super) fn configure(routes: &mut Routes<'_>) {
+    routes
         .service(get_organization)
         .service(update_organization);
 }

@@ -5,11 +5,11 @@ mod generate;
 mod list;
 mod record;
 
+use crate::http::routing::Routes;
 use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
 use lessor_domain::ids::ProductPubId;
 use lessor_domain::services::products::{DeleteProduct, GetProduct, UpdateProduct};
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
@@ -24,8 +24,8 @@ pub use record::{BulkUpdatedProducts, OptionDefinition, ProductRecord};
 /// What is not found here.
 const PRODUCT: &str = "product";
 
-pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config
+pub(super) fn configure(routes: &mut Routes<'_>) {
+    routes
         .service(create_product)
         .service(list::list_products)
         .service(bulk_update_products)

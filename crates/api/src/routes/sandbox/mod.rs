@@ -3,6 +3,7 @@
 //! The steps on the way to a state are transactions of their own. Whether they may be played at all is
 //! said in one before them, which notes that a request that may be repeated is begun.
 
+use crate::http::routing::Routes;
 use actix_web::{HttpResponse, post};
 use async_trait::async_trait;
 use lessor_domain::access::Permission;
@@ -14,7 +15,6 @@ use lessor_domain::time::Timestamp;
 use lessor_domain::workers::sandbox::{PlanAdvance, PlayTrackingEvent};
 use serde::Deserialize;
 use utoipa::ToSchema;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use super::checkouts::CHECKOUT;
 use crate::http::error::ApiError;
@@ -24,8 +24,8 @@ use crate::routes::checkouts::{CheckoutRecord, TrackingRecord, record_now};
 use crate::state::settle::settle;
 use crate::wire::{CheckoutId, EventText, Lifecycle, Line, TrackingStatus};
 
-pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config
+pub(super) fn configure(routes: &mut Routes<'_>) {
+    routes
         .service(advance_sandbox_checkout)
         .service(play_tracking_event);
 }

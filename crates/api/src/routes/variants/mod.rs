@@ -4,6 +4,7 @@ mod body;
 mod prices;
 mod record;
 
+use crate::http::routing::Routes;
 use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
 use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
@@ -11,7 +12,6 @@ use lessor_domain::services::variants::{
     DeleteVariant, GetVariant, GetVariantBySku, UpdateVariant,
 };
 use lessor_domain::text::Sku;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
@@ -32,9 +32,9 @@ pub use record::{BulkUpdatedProductVariants, OptionSelection, ProductVariantReco
 /// What is not found here.
 const VARIANT: &str = "product variant";
 
-pub(super) fn configure(config: &mut ServiceConfig<'_>) {
+pub(super) fn configure(routes: &mut Routes<'_>) {
     // `bulk` and `by-sku` before `{id}`, which would take them for ids.
-    config
+    routes
         .service(create_product_variant)
         .service(list_variants_of_product)
         .service(prices::list_variants_of_products)

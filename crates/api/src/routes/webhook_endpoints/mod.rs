@@ -4,6 +4,7 @@ mod body;
 mod record;
 mod secret;
 
+use crate::http::routing::Routes;
 use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
 use lessor_domain::ids::WebhookEndpointPubId;
@@ -13,7 +14,6 @@ use lessor_domain::services::webhook_endpoints::{
     UpdateWebhookEndpoint,
 };
 use serde::Deserialize;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
@@ -32,8 +32,8 @@ use secret::ShownOnce;
 /// What is not found here.
 const ENDPOINT: &str = "webhook endpoint";
 
-pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config
+pub(super) fn configure(routes: &mut Routes<'_>) {
+    routes
         .service(create_webhook_endpoint)
         .service(list_webhook_endpoints)
         .service(get_webhook_endpoint)

@@ -4,6 +4,7 @@ mod mail;
 mod processor;
 mod tracking;
 
+use crate::http::routing::Routes;
 use actix_web::http::header::HeaderMap;
 use lessor_adapters::processor::standard_webhooks::{
     Headers, ID_HEADER, SIGNATURE_HEADER, SharedSecret, TIMESTAMP_HEADER, check_form, verify,
@@ -11,13 +12,12 @@ use lessor_adapters::processor::standard_webhooks::{
 use lessor_domain::time::Timestamp;
 use serde::Serialize;
 use utoipa::ToSchema;
-use utoipa_actix_web::service_config::ServiceConfig;
 
 use crate::http::error::ApiError;
 use crate::request::{Signature, SignedBody};
 
-pub(super) fn configure(config: &mut ServiceConfig<'_>) {
-    config
+pub(super) fn configure(routes: &mut Routes<'_>) {
+    routes
         .service(processor::take_processor_message)
         .service(processor::take_account_message)
         .service(tracking::take_tracking_message)
