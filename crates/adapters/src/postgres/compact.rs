@@ -4,7 +4,9 @@
 //! names of its members. Whoever writes a row pays for every byte: it is sealed, sent, read by the server's lexer, laid
 //! into the table and into the log.
 
-use lz4_flex::block::{compress_prepend_size_with_dict, decompress_size_prepended_with_dict};
+use lz4_flex::block::{
+    compress_prepend_size_with_dict, decompress_size_prepended_with_dict, uncompressed_size,
+};
 
 /// Which of the dictionaries a text was made smaller by.
 const FIRST: u8 = 1;
@@ -25,7 +27,10 @@ pub(super) fn unfold(compact: &[u8]) -> Option<Vec<u8>> {
     if *dictionary != FIRST {
         return None;
     }
-    decompress_size_prepended_with_dict(rest, LIKE).ok()
+    let (size, _) = uncompressed_size(rest).ok()?;
+    let text = decompress_size_prepended_with_dict(rest, LIKE).ok()?;
+    // What lacks its end may read as a shorter text.
+    (text.len() == size).then_some(text)
 }
 
 #[cfg(test)]

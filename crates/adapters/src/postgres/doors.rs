@@ -255,10 +255,18 @@ impl Doors for PgUnitOfWork {
     }
 
     async fn owners_with(&mut self, errand: Errand) -> Result<Vec<OrganizationId>, StoreError> {
+        let is_cluster = match errand {
+            Errand::Jobs { .. } => self.session()?.is_of_a_cluster().await,
+            _ => Ok(false),
+        };
+        let is_cluster = is_cluster.map_err(store_error)?;
         let mut open = self.open(Door::Errands)?;
         let connection = open.connection();
         let (table, found) = match errand {
-            Errand::Jobs { due } => ("jobs", queue::owners_due(connection, due).await?),
+            Errand::Jobs { due } => {
+                let found = queue::owners_due(connection, due, is_cluster).await?;
+                ("jobs", found)
+            }
             Errand::OldJobs { before } => ("jobs", queue::owners_done(connection, before).await?),
             Errand::OwnAccount { mode } => (
                 "processor_accounts",

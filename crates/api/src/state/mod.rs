@@ -3,10 +3,10 @@
 pub mod feeds;
 pub mod price_revisions;
 pub mod pricing_summaries;
-pub mod product_totals;
 pub mod replica;
 mod sender;
 pub mod settle;
+pub(crate) mod totals;
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -35,8 +35,8 @@ use crate::http::public_url::PublicUrl;
 use crate::state::feeds::Feeds;
 use crate::state::price_revisions::PriceRevisions;
 use crate::state::pricing_summaries::SummaryCache;
-use crate::state::product_totals::ProductTotals;
 use crate::state::replica::Replica;
+use crate::state::totals::{CheckoutTotals, ProductTotals};
 
 pub(crate) use self::sender::Sender;
 
@@ -160,7 +160,9 @@ pub struct AppState {
     /// Which of them are true still.
     pub prices: PriceRevisions,
     /// How many products long lists have.
-    pub product_totals: ProductTotals,
+    pub(crate) product_totals: ProductTotals,
+    /// How many checkouts there are where there are many.
+    pub(crate) checkout_totals: CheckoutTotals,
     /// The addresses of checkout pages.
     pub pages: CheckoutPageLinks,
     /// Who waits for events.
@@ -184,6 +186,7 @@ impl AppState {
             summaries: SummaryCache::new(settings.summary_cache_ttl),
             prices: PriceRevisions::default(),
             product_totals: ProductTotals::default(),
+            checkout_totals: CheckoutTotals::default(),
             pages: CheckoutPageLinks::new(
                 settings.server_keys.clone(),
                 settings.public_url.clone(),

@@ -26,8 +26,8 @@ use crate::ports::{
 use crate::text::{Description, ExternalId, Name, Notes, Sku, Url};
 use crate::time::Timestamp;
 
-/// Up to how many products are counted with a page.
-const COUNTED: u64 = 10_000;
+/// Up to how many records are counted whenever somebody asks. Of more, who asks may be told what was counted before.
+pub const COUNTED: u64 = 10_000;
 
 /// An option as a caller gives it.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -106,7 +106,41 @@ static CLAIM: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
+/// How many due jobs are looked at one by one to see whose they are.
+const FEW: u32 = 256;
+
+/// Whose jobs are due, by the time `$1`. Each time that a worker has a hand free it asks, and there may be any number of
+/// jobs that are due: of more than [`FEW`] it is not looked at each, but from one organization to the next.
 static OWNERS_DUE: LazyLock<String> = LazyLock::new(|| {
+    let (is_due, takeable) = (IS_DUE.as_str(), takeable());
+    let is_late = "state = 'pending' AND available_at <= $1";
+    let more = FEW.saturating_add(1);
+    format!(
+        "WITH RECURSIVE first AS MATERIALIZED (
+            SELECT organization_id, subject_kind, subject_id, effect, sequence, claimed_until FROM jobs
+            WHERE {is_late} ORDER BY available_at LIMIT {more}
+        ), owners AS (
+            (SELECT organization_id FROM jobs
+                WHERE {is_late} AND (SELECT count(*) FROM first) > {FEW}
+                ORDER BY organization_id LIMIT 1)
+            UNION ALL
+            SELECT next.organization_id FROM owners CROSS JOIN LATERAL (
+                SELECT organization_id FROM jobs
+                WHERE {is_late} AND organization_id > owners.organization_id
+                ORDER BY organization_id LIMIT 1
+            ) AS next
+        )
+        SELECT organization_id FROM first AS j
+        WHERE (SELECT count(*) FROM first) <= {FEW} AND {takeable}
+        UNION
+        SELECT organization_id FROM owners
+        WHERE EXISTS (SELECT 1 FROM jobs AS j WHERE j.organization_id = owners.organization_id AND {is_due})
+        ORDER BY 1"
+    )
+});
+
+/// The same on a cluster, whose coordinator has no statement that asks again and again.
+static OWNERS_DUE_OF_A_CLUSTER: LazyLock<String> = LazyLock::new(|| {
     let is_due = IS_DUE.as_str();
     format!("SELECT DISTINCT j.organization_id FROM jobs AS j WHERE {is_due} ORDER BY 1")
 });
@@ -140,8 +174,14 @@ struct Owner {
 pub(super) async fn owners_due(
     connection: &mut AsyncPgConnection,
     due: Timestamp,
+    is_cluster: bool,
 ) -> Result<Vec<i64>, StoreError> {
-    let owners: Vec<Owner> = diesel::sql_query(OWNERS_DUE.as_str())
+    let question = if is_cluster {
+        OWNERS_DUE_OF_A_CLUSTER.as_str()
+    } else {
+        OWNERS_DUE.as_str()
+    };
+    let owners: Vec<Owner> = diesel::sql_query(question)
         .bind::<Timestamptz, _>(due)
         .load(connection)
         .await

@@ -257,8 +257,8 @@ impl CarrierDetector for FakeCarrierDetector {
 }
 
 /// Knows a handful of countries, of which it reads numbers of their full length, in international form
-/// and without any prefix: `+14155550100`, `(415) 555-0100`. It reads no other, and what it reads a
-/// real plan reads alike.
+/// and without any prefix: `+14155550100`, `(415) 555-0100`. It reads no other, such as one whose brackets
+/// do not pair, and what it reads a real plan reads alike.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FakeDialingPlan;
 
@@ -271,6 +271,17 @@ const COUNTRIES: [(&str, &str, usize); 5] = [
     ("FR", "33", 9),
     ("GB", "44", 10),
 ];
+
+/// Whether every bracket is closed, one at a time.
+fn is_paired(text: &str) -> bool {
+    let mut brackets = text.chars().filter(|c| matches!(c, '(' | ')'));
+    while let Some(opened) = brackets.next() {
+        if opened != '(' || brackets.next() != Some(')') {
+            return false;
+        }
+    }
+    true
+}
 
 impl DialingPlan for FakeDialingPlan {
     fn read(&self, country: Option<Country>, text: &Line) -> Option<PhoneNumber> {
@@ -305,6 +316,7 @@ impl DialingPlan for FakeDialingPlan {
         let is_plain = !is_prefixed && (is_international || !digits.starts_with('1'));
         let is_number = is_plain
             && !is_apart
+            && is_paired(rest)
             && digits.len() == *length
             && digits.bytes().all(|byte| byte.is_ascii_digit());
         is_number.then_some(PhoneNumber {

@@ -1,0 +1,138 @@
+//! How many there are of what there are many of.
+//!
+//! To count 100,000 records takes as long as to read a hundred pages of them. Few are counted whenever somebody asks; of more is
+//! told what was counted a moment ago.
+
+use std::fmt;
+use std::hash::Hash;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+
+use lessor_domain::access::Mode;
+use lessor_domain::ids::OrganizationId;
+use lessor_domain::services::checkouts::CheckoutSummary;
+use lessor_domain::services::products::CountProducts;
+use quick_cache::sync::Cache;
+
+use crate::http::error::ApiError;
+
+/// How long a total is told of what is much.
+const TOLD_FOR: Duration = Duration::from_secs(30);
+/// The most totals of a kind that are kept.
+const TOTALS: usize = 1024;
+
+/// Whose products are counted, and which.
+pub(crate) type ProductTotals = Totals<(OrganizationId, CountProducts), u64>;
+/// Whose checkouts are counted, and of which mode.
+pub(crate) type CheckoutTotals = Totals<(OrganizationId, Mode), CheckoutSummary>;
+
+/// Totals that were counted a moment ago.
+pub(crate) struct Totals<K, T>(Arc<Cache<K, Counted<T>>>);
+
+#[derive(Clone)]
+struct Counted<T> {
+    total: T,
+    until: Instant,
+}
+
+impl<T> Counted<T> {
+    fn now(total: T) -> Self {
+        let until = Instant::now() + TOLD_FOR;
+        Self { total, until }
+    }
+
+    fn is_told(&self) -> bool {
+        Instant::now() < self.until
+    }
+}
+
+impl<K: Eq + Hash, T: Clone> Default for Totals<K, T> {
+    fn default() -> Self {
+        Self(Arc::new(Cache::new(TOTALS)))
+    }
+}
+
+impl<K, T> Clone for Totals<K, T> {
+    fn clone(&self) -> Self {
+        Self(Arc::clone(&self.0))
+    }
+}
+
+impl<K: Eq + Hash + Clone, T: Clone> Totals<K, T> {
+    /// The total, counted anew when it was last counted a while ago: by one of those who ask for it, while
+    /// the others wait. For what is known to be much.
+    pub(crate) async fn total(
+        &self,
+        key: &K,
+        count: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
+        let Self(kept) = self;
+        kept.remove_if(key, |counted| !counted.is_told());
+        let counting = async { Ok(Counted::now(count.await?)) };
+        let counted = kept.get_or_insert_async(key, counting).await;
+        counted.map(|counted: Counted<T>| counted.total)
+    }
+
+    /// The total; when it is not much, as it is now. Nobody waits for what somebody else counts: that would be from
+    /// before they asked.
+    pub(crate) async fn total_if(
+        &self,
+        key: &K,
+        is_much: impl FnOnce(&T) -> bool,
+        count: impl Future<Output = Result<T, ApiError>>,
+    ) -> Result<T, ApiError> {
+        let Self(kept) = self;
+        if let Some(counted) = kept.get(key).filter(Counted::is_told) {
+            return Ok(counted.total);
+        }
+        let total = count.await?;
+        if is_much(&total) {
+            kept.insert(key.clone(), Counted::now(total.clone()));
+        } else {
+            kept.remove(key);
+        }
+        Ok(total)
+    }
+}
+
+impl<K, T> fmt::Debug for Totals<K, T> {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.debug_struct("Totals").finish_non_exhaustive()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use lessor_domain::services::products::COUNTED;
+
+    use super::*;
+
+    #[actix_web::test]
+    async fn what_is_much_is_told_for_a_while_and_what_is_not_is_counted() {
+        let totals = Totals::<u8, u64>::default();
+        let counts = Cell::new(0);
+        let ask = async |key: u8, total: u64| {
+            let count = async {
+                counts.set(counts.get() + 1);
+                Ok(total)
+            };
+            let is_much = |total: &u64| *total > COUNTED;
+            totals.total_if(&key, is_much, count).await.ok()
+        };
+        for (key, total, told, counted) in [
+            (1, COUNTED, COUNTED, 1),
+            (1, COUNTED + 1, COUNTED + 1, 2),
+            (1, COUNTED + 2, COUNTED + 1, 2),
+            (2, 5, 5, 3),
+            (2, 6, 6, 4),
+        ] {
+            assert_eq!(ask(key, total).await, Some(told), "{key}: {total}");
+            assert_eq!(counts.get(), counted, "{key}: {total}");
+        }
+        let failed = async { Err(ApiError::not_found("path")) };
+        assert!(totals.total_if(&3, |_| true, failed).await.is_err());
+        assert_eq!(ask(3, 7).await, Some(7), "what failed is not kept");
+    }
+}
