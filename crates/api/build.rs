@@ -3,8 +3,6 @@
 //! A program that may lie anywhere has a list of all its addresses, which is read whole at each start and stays in memory: a
 //! tenth of what a server has at rest. Linkers pack it to a hundredth, for whoever reads that.
 
-#![expect(clippy::print_stdout, reason = "what a build script tells cargo")]
-
 use std::env;
 use std::process::Command;
 
