@@ -619,6 +619,7 @@ pub(super) async fn owners_due(
          ORDER BY 1"
     ))
     .bind::<Timestamptz, _>(due)
+    .kept()
     .load(connection)
     .await
     .map_err(store_error)?;

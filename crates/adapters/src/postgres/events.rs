@@ -340,6 +340,7 @@ async fn give_numbers(
         .bind::<Text, _>(mode)
         .bind::<BigInt, _>(last)
         .bind::<Integer, _>(i32::try_from(limit).unwrap_or(i32::MAX))
+        .kept()
         .get_result(connection)
         .await
         .map_err(store_error)?;
@@ -354,6 +355,7 @@ async fn give_numbers(
         diesel::sql_query("SELECT pg_notify($1, $2)")
             .bind::<Text, _>(CHANNEL)
             .bind::<Text, _>(format!("{organization} {mode}"))
+            .kept()
             .execute(connection)
             .await
             .map_err(store_error)?;

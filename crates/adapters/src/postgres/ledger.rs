@@ -17,6 +17,7 @@ use uuid::Uuid;
 use super::PgUnitOfWork;
 use super::decode::{Place, counted};
 use super::error::store_error;
+use super::kept::Keep as _;
 use super::schema::ledger_entries;
 
 /// The row, without what it has of the checkout's.
@@ -328,6 +329,7 @@ impl LedgerStore for PgUnitOfWork {
             .bind::<BigInt, _>(self.owner())
             .bind::<Nullable<Text>, _>(thing.session_id)
             .bind::<Nullable<Text>, _>(thing.purpose)
+            .kept()
             .execute(self.connection()?)
             .await
             .map_err(store_error)?;

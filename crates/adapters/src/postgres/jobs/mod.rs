@@ -183,6 +183,7 @@ pub(super) async fn owners_due(
     };
     let owners: Vec<Owner> = diesel::sql_query(question)
         .bind::<Timestamptz, _>(due)
+        .kept()
         .load(connection)
         .await
         .map_err(store_error)?;
@@ -252,6 +253,7 @@ impl JobStore for PgUnitOfWork {
             .bind::<BigInt, _>(micros(lease))
             .bind::<BigInt, _>(self.owner())
             .bind::<BigInt, _>(i64::from(limit))
+            .kept()
             .load(self.connection()?)
             .await
             .map_err(store_error)?;
@@ -271,6 +273,7 @@ impl JobStore for PgUnitOfWork {
             .bind::<BigInt, _>(self.owner())
             .bind::<Text, _>(kind)
             .bind::<SqlUuid, _>(id)
+            .kept()
             .load(self.connection()?)
             .await
             .map_err(store_error)?;
