@@ -619,7 +619,6 @@ pub(super) async fn owners_due(
          ORDER BY 1"
     ))
     .bind::<Timestamptz, _>(due)
-    .kept()
     .load(connection)
     .await
     .map_err(store_error)?;

@@ -340,7 +340,6 @@ async fn give_numbers(
         .bind::<Text, _>(mode)
         .bind::<BigInt, _>(last)
         .bind::<Integer, _>(i32::try_from(limit).unwrap_or(i32::MAX))
-        .kept()
         .get_result(connection)
         .await
         .map_err(store_error)?;

@@ -136,7 +136,6 @@ impl InboxStore for PgUnitOfWork {
             .select(MessageRow::as_select())
             .for_update()
             .skip_locked()
-            .kept()
             .load(self.connection()?)
             .await
             .map_err(store_error)?

@@ -356,7 +356,6 @@ impl MailStore for PgUnitOfWork {
             .bind::<BigInt, _>(micros(lease))
             .bind::<BigInt, _>(owner)
             .bind::<BigInt, _>(i64::from(limit))
-            .kept()
             .load(self.connection()?)
             .await
             .map_err(store_error)?;

@@ -42,11 +42,11 @@ fn jobs(mut rows: Vec<JobRow>) -> Result<Vec<Job>, StoreError> {
 /// The condition under which a job `j` that is to be done may be taken: nobody is at it, and nothing
 /// of its subject that is open stands before it, held jobs included, and dead ones unless it only
 /// lets go. Who finds the row locked leaves it to whoever is taking it; who finds it changed since
-/// the statement began looks at the condition again.
+/// the statement began looks at the condition again. With a [fence](FENCE) it is looked at for one job at a time.
 ///
 /// Which effects let go is the domain's to say, and of the binary that claims: so the statement lists
 /// them, and no row keeps what was true when it was pushed.
-fn takeable() -> String {
+fn takeable(fence: &str) -> String {
     let letting_go: Vec<String> = Effect::ALL
         .iter()
         .filter(|effect| effect.passes_dead())
@@ -59,7 +59,7 @@ fn takeable() -> String {
                 AND e.subject_kind = j.subject_kind AND e.subject_id = j.subject_id \
                 AND e.sequence < j.sequence AND e.{IS_OPEN} \
                 AND e.effect NOT IN ({}) \
-                AND (e.state <> 'dead' OR j.effect NOT IN ({})))",
+                AND (e.state <> 'dead' OR j.effect NOT IN ({})){fence})",
         holding_nothing_up(),
         letting_go.join(", ")
     )
@@ -91,10 +91,11 @@ RETURNING *";
 
 /// The condition under which a job `j` is to be claimed by `$1`.
 static IS_DUE: LazyLock<String> = LazyLock::new(|| {
-    let takeable = takeable();
+    let takeable = takeable("");
     format!("j.state = 'pending' AND j.available_at <= $1 AND {takeable}")
 });
 
+/// Planned anew each time: a plan from when the table was empty would look at all jobs of the organization for good.
 static CLAIM: LazyLock<String> = LazyLock::new(|| {
     let is_due = IS_DUE.as_str();
     format!(
@@ -106,13 +107,17 @@ static CLAIM: LazyLock<String> = LazyLock::new(|| {
     )
 });
 
+/// Behind what is asked about each row: no plan asks it of all rows at once. A plan that is kept from when there were few
+/// jobs would otherwise do so however many there are by now.
+const FENCE: &str = " OFFSET 0";
+
 /// How many due jobs are looked at one by one to see whose they are.
-const FEW: u32 = 256;
+const FEW: u32 = 64;
 
 /// Whose jobs are due, by the time `$1`. Each time that a worker has a hand free it asks, and there may be any number of
 /// jobs that are due: of more than [`FEW`] it is not looked at each, but from one organization to the next.
 static OWNERS_DUE: LazyLock<String> = LazyLock::new(|| {
-    let (is_due, takeable) = (IS_DUE.as_str(), takeable());
+    let takeable = takeable(FENCE);
     let is_late = "state = 'pending' AND available_at <= $1";
     let more = FEW.saturating_add(1);
     format!(
@@ -134,7 +139,8 @@ static OWNERS_DUE: LazyLock<String> = LazyLock::new(|| {
         WHERE (SELECT count(*) FROM first) <= {FEW} AND {takeable}
         UNION
         SELECT organization_id FROM owners
-        WHERE EXISTS (SELECT 1 FROM jobs AS j WHERE j.organization_id = owners.organization_id AND {is_due})
+        WHERE EXISTS (SELECT 1 FROM jobs AS j
+            WHERE j.organization_id = owners.organization_id AND j.{is_late} AND {takeable}{FENCE})
         ORDER BY 1"
     )
 });
@@ -146,7 +152,7 @@ static OWNERS_DUE_OF_A_CLUSTER: LazyLock<String> = LazyLock::new(|| {
 });
 
 static CLAIM_OF: LazyLock<String> = LazyLock::new(|| {
-    let (takeable, aside) = (takeable(), holding_nothing_up());
+    let (takeable, aside) = (takeable(""), holding_nothing_up());
     format!(
         "WITH taken AS MATERIALIZED (
             SELECT j.id FROM jobs AS j
@@ -253,7 +259,6 @@ impl JobStore for PgUnitOfWork {
             .bind::<BigInt, _>(micros(lease))
             .bind::<BigInt, _>(self.owner())
             .bind::<BigInt, _>(i64::from(limit))
-            .kept()
             .load(self.connection()?)
             .await
             .map_err(store_error)?;
@@ -273,7 +278,6 @@ impl JobStore for PgUnitOfWork {
             .bind::<BigInt, _>(self.owner())
             .bind::<Text, _>(kind)
             .bind::<SqlUuid, _>(id)
-            .kept()
             .load(self.connection()?)
             .await
             .map_err(store_error)?;
