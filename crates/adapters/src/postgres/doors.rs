@@ -260,6 +260,9 @@ impl Doors for PgUnitOfWork {
             _ => Ok(false),
         };
         let is_cluster = is_cluster.map_err(store_error)?;
+        if matches!(errand, Errand::Jobs { .. }) {
+            self.session()?.send_ahead(queue::BY_INDEX);
+        }
         let mut open = self.open(Door::Errands)?;
         let connection = open.connection();
         let (table, found) = match errand {

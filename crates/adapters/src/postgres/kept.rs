@@ -28,6 +28,10 @@ where
 /// A statement whose text is one of a few, so that each connection prepares it once, by its text. Diesel
 /// prepares updates and upserts anew each time, since their text may follow what they write; a row whose
 /// `None` is written as NULL, not as DEFAULT, has one text. So it does with what is written as SQL.
+///
+/// The plan is kept too, as it was made by the size that the tables had then, until they are analyzed. So this is for what
+/// any plan does well: rows by their keys. What joins, or looks for many ids, in a table that was empty a moment ago is
+/// planned anew, or fences off what it asks of each row.
 pub(super) struct Kept<Q>(pub(super) Q);
 
 /// Whatever has one of a few texts.

@@ -111,6 +111,11 @@ static CLAIM: LazyLock<String> = LazyLock::new(|| {
 /// jobs would otherwise do so however many there are by now.
 const FENCE: &str = " OFFSET 0";
 
+/// To the end of the transaction, in front of who asks whose jobs are due. Of rows that a door shows the planner expects so
+/// few that it would read and sort all that are due, to look at the first.
+pub(super) const BY_INDEX: &str =
+    "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off";
+
 /// How many due jobs are looked at one by one to see whose they are.
 const FEW: u32 = 64;
 
