@@ -10,8 +10,10 @@ use lessor_domain::cause::chain;
 use lessor_domain::ports::StoreError;
 use lessor_domain::services;
 
-/// How long nobody may have met it before it is over: what needs no database is answered meanwhile too.
-const QUIET: Duration = Duration::from_secs(5);
+/// How long nobody may have met it before it is over: what needs no database is answered meanwhile too. As long as a request
+/// may take: where the database hangs, whoever found no connection has met it at once, and whoever has one waits on it
+/// until then.
+const QUIET: Duration = Duration::from_secs(15);
 
 static OUTAGE: Mutex<Option<Outage>> = Mutex::new(None);
 /// Whether there is one: asked with every request.
@@ -142,9 +144,9 @@ mod tests {
         }
         assert!(!met(9, By::Errand));
         assert_eq!(outage.requests, 9);
-        assert!(!outage.is_over(begun + Duration::from_secs(14)));
-        assert!(outage.is_over(begun + Duration::from_secs(15)));
-        assert!(outage.met(begun + Duration::from_secs(20), By::Request));
+        assert!(!outage.is_over(begun + Duration::from_secs(24)));
+        assert!(outage.is_over(begun + Duration::from_secs(25)));
+        assert!(outage.met(begun + Duration::from_secs(30), By::Request));
         assert_eq!(outage.requests, 1);
     }
 
