@@ -1,7 +1,7 @@
 //! How the binary is linked.
 //!
 //! A program that may lie anywhere has a list of all its addresses, which is read whole at each start and stays in memory: a
-//! tenth of what a server has at rest. Linkers pack it to a hundredth, for whoever reads that.
+//! twelfth of what a server had at rest. Linkers pack it to an eightieth, for whoever reads that.
 
 use std::env;
 use std::process::Command;

@@ -255,13 +255,11 @@ impl Doors for PgUnitOfWork {
     }
 
     async fn owners_with(&mut self, errand: Errand) -> Result<Vec<OrganizationId>, StoreError> {
-        let is_cluster = match errand {
-            Errand::Jobs { .. } => self.session()?.is_of_a_cluster().await,
-            _ => Ok(false),
-        };
-        let is_cluster = is_cluster.map_err(store_error)?;
+        let mut is_cluster = false;
         if matches!(errand, Errand::Jobs { .. }) {
-            self.session()?.send_ahead(queue::BY_INDEX);
+            let session = self.session()?;
+            is_cluster = session.is_of_a_cluster().await.map_err(store_error)?;
+            session.send_ahead(queue::BY_INDEX);
         }
         let mut open = self.open(Door::Errands)?;
         let connection = open.connection();
