@@ -1,5 +1,7 @@
 //! Exact decimal text and the one rounding rule: no number of a lease ever passes through a float.
 
+use std::fmt;
+
 use rust_decimal::Decimal;
 
 /// Digits before the decimal point beyond which no quantity of a lease is in range, whatever its type.
@@ -154,6 +156,56 @@ impl From<Decimal> for Exact {
     }
 }
 
+/// Writes a number of units of `10^-decimals`, at most 19 of them, as a decimal number with all of its decimals.
+pub(crate) fn write_units(
+    f: &mut fmt::Formatter<'_>,
+    is_negative: bool,
+    units: u64,
+    decimals: u32,
+) -> fmt::Result {
+    /// The digits of the largest number, the point, and a zero in front of it.
+    const LONGEST: usize = 22;
+    let mut text = [b'0'; LONGEST];
+    let (mut rest, mut written) = (units, 0_u32);
+    let mut start = LONGEST;
+    while rest > 0 || written <= decimals {
+        if written == decimals && decimals > 0 {
+            start = start.saturating_sub(1);
+            put(&mut text, start, b'.');
+        }
+        start = start.saturating_sub(1);
+        let digit = u8::try_from(rest % 10).unwrap_or_default();
+        put(&mut text, start, b'0'.saturating_add(digit));
+        rest /= 10;
+        written = written.saturating_add(1);
+    }
+    let text = text.get(start..).unwrap_or_default();
+    f.pad_integral(
+        !is_negative,
+        "",
+        std::str::from_utf8(text).map_err(|_| fmt::Error)?,
+    )
+}
+
+/// Writes a number of units of `10^-decimals` as a decimal number without trailing zeros.
+pub(crate) fn write_shortest(
+    f: &mut fmt::Formatter<'_>,
+    mut units: u64,
+    mut decimals: u32,
+) -> fmt::Result {
+    while decimals > 0 && units.is_multiple_of(10) {
+        units /= 10;
+        decimals = decimals.saturating_sub(1);
+    }
+    write_units(f, false, units, decimals)
+}
+
+fn put(text: &mut [u8], place: usize, byte: u8) {
+    if let Some(slot) = text.get_mut(place) {
+        *slot = byte;
+    }
+}
+
 fn is_digits(text: &str) -> bool {
     !text.is_empty() && text.bytes().all(|byte| byte.is_ascii_digit())
 }
@@ -177,7 +229,11 @@ fn parse_exponent(text: &str) -> Result<i64, ExactFault> {
 
 #[cfg(test)]
 mod tests {
-    use super::{Exact, ExactFault, round_half_away_from_zero};
+    use std::fmt;
+
+    use rust_decimal::Decimal;
+
+    use super::{Exact, ExactFault, round_half_away_from_zero, write_shortest, write_units};
 
     fn units(text: &str, decimals: u32) -> Result<u128, ExactFault> {
         Exact::parse(text)?.units(decimals)
@@ -238,6 +294,38 @@ mod tests {
             ),
         ] {
             assert_eq!(units(text, 4), Err(fault), "{text}");
+        }
+    }
+
+    /// A number of units as these write it.
+    struct Written(fn(&mut fmt::Formatter<'_>, i64, u32) -> fmt::Result, i64, u32);
+
+    impl fmt::Display for Written {
+        fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+            let Self(write, units, decimals) = *self;
+            write(f, units, decimals)
+        }
+    }
+
+    #[test]
+    fn writes_what_a_decimal_writes() {
+        let with_all = |f: &mut fmt::Formatter<'_>, units: i64, decimals| {
+            write_units(f, units < 0, units.unsigned_abs(), decimals)
+        };
+        let shortest = |f: &mut fmt::Formatter<'_>, units: i64, decimals| {
+            write_shortest(f, units.unsigned_abs(), decimals)
+        };
+        for units in [0, 1, -1, 9, 10, 99, 100, -12_345, 129_900, 10_000_000, i64::MAX, i64::MIN] {
+            for decimals in [0, 1, 2, 3, 4, 8, 18] {
+                let decimal = Decimal::new(units, decimals);
+                let written = Written(with_all, units, decimals);
+                assert_eq!(written.to_string(), decimal.to_string());
+                assert_eq!(format!("{written:>30}"), format!("{decimal:>30}"));
+                assert_eq!(
+                    Written(shortest, units, decimals).to_string(),
+                    decimal.abs().normalize().to_string(),
+                );
+            }
         }
     }
 

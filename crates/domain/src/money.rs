@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use rust_decimal::Decimal;
 
-use crate::exact::{Exact, ExactFault};
+use crate::exact::{Exact, ExactFault, write_shortest, write_units};
 
 /// Decimals of the currencies with the smallest minor unit; an [`Amount`] is kept in this unit.
 const AMOUNT_DECIMALS: u32 = 4;
@@ -151,7 +151,7 @@ impl FromStr for Amount {
 
 impl fmt::Display for Amount {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.as_decimal().fmt(f)
+        write_shortest(f, self.ten_thousandths.unsigned_abs(), AMOUNT_DECIMALS)
     }
 }
 
@@ -380,7 +380,8 @@ impl PartialOrd for Money {
 impl fmt::Display for Money {
     /// The decimal string with the currency's digits, `1299.00`.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.to_decimal().fmt(f)
+        let digits = u32::from(self.currency.digits());
+        write_units(f, self.is_negative(), self.minor.unsigned_abs(), digits)
     }
 }
 

@@ -5,7 +5,7 @@ use std::str::FromStr;
 
 use rust_decimal::Decimal;
 
-use crate::exact::{Exact, ExactFault};
+use crate::exact::{Exact, ExactFault, write_shortest};
 
 /// Why a text or a number is not a percentage or a rate.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
@@ -119,7 +119,7 @@ macro_rules! exact_rate {
         impl fmt::Display for $name {
             /// The decimal string without trailing zeros, `12.5`.
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                self.as_decimal().fmt(f)
+                write_shortest(f, self.units.into(), Self::DECIMALS)
             }
         }
 
