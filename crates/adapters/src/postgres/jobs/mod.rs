@@ -7,11 +7,13 @@ use std::time::Duration;
 
 use async_trait::async_trait;
 use chrono::TimeDelta;
-use diesel::dsl::{case_when, sql};
+use diesel::dsl::{AsExprOf, case_when, sql};
+use diesel::expression::{SqlLiteral, UncheckedBind};
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Bool, Nullable, Text, Timestamptz, Uuid as SqlUuid};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
+use futures_util::future::join_all;
 use lessor_domain::checkout::Effect;
 use lessor_domain::ports::{Job, JobFilter, JobState, JobStore, JobSubject, NewJob, StoreError};
 use lessor_domain::time::Timestamp;
@@ -81,38 +83,22 @@ pub(super) const IS_OPEN: &str = "state NOT IN ('done', 'skipped')";
 /// cluster that of the coordinator, who fills this function in before a statement goes to its node.
 const IS_FREE: &str = "(claimed_until IS NULL OR claimed_until <= statement_timestamp())";
 
-/// Takes the jobs of the organization `$3` that `taken` lists for `$2` microseconds.
-const TAKE: &str = "\
-UPDATE jobs SET attempts = attempts + 1, \
-    claimed_until = statement_timestamp() + $2 * interval '1 microsecond', \
-    first_attempt_at = coalesce(first_attempt_at, $1) \
-WHERE organization_id = $3 AND id IN (SELECT id FROM taken) \
-RETURNING *";
-
-/// The condition under which a job `j` is to be claimed by `$1`.
-static IS_DUE: LazyLock<String> = LazyLock::new(|| {
-    let takeable = takeable("");
-    format!("j.state = 'pending' AND j.available_at <= $1 AND {takeable}")
-});
-
-/// Planned anew each time: a plan from when the table was empty would look at all jobs of the organization for good.
-static CLAIM: LazyLock<String> = LazyLock::new(|| {
-    let is_due = IS_DUE.as_str();
-    format!(
-        "WITH taken AS MATERIALIZED (
-            SELECT j.id FROM jobs AS j
-            WHERE j.organization_id = $3 AND {is_due}
-            ORDER BY j.available_at, j.sequence LIMIT $4 FOR UPDATE SKIP LOCKED
-        ) {TAKE}"
-    )
-});
-
 /// Behind what is asked about each row: no plan asks it of all rows at once. A plan that is kept from when there were few
 /// jobs would otherwise do so however many there are by now.
 const FENCE: &str = " OFFSET 0";
 
-/// To the end of the transaction, in front of who asks whose jobs are due. Of rows that a door shows the planner expects so
-/// few that it would read and sort all that are due, to look at the first.
+/// The first jobs of the organization `$2` that are to be claimed, locked.
+static CLAIM: LazyLock<String> = LazyLock::new(|| {
+    let takeable = takeable(FENCE);
+    format!(
+        "SELECT j.* FROM jobs AS j \
+        WHERE j.organization_id = $2 AND j.state = 'pending' AND j.available_at <= $1 AND {takeable} \
+        ORDER BY j.available_at, j.sequence LIMIT $3 FOR UPDATE SKIP LOCKED"
+    )
+});
+
+/// To the end of the transaction, in front of who asks what is due, or whose. Of rows that row security shows the planner
+/// expects so few that it would read and sort all that are due, to look at the first.
 pub(super) const BY_INDEX: &str =
     "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off";
 
@@ -152,19 +138,21 @@ static OWNERS_DUE: LazyLock<String> = LazyLock::new(|| {
 
 /// The same on a cluster, whose coordinator has no statement that asks again and again.
 static OWNERS_DUE_OF_A_CLUSTER: LazyLock<String> = LazyLock::new(|| {
-    let is_due = IS_DUE.as_str();
-    format!("SELECT DISTINCT j.organization_id FROM jobs AS j WHERE {is_due} ORDER BY 1")
+    let takeable = takeable("");
+    format!(
+        "SELECT DISTINCT j.organization_id FROM jobs AS j \
+        WHERE j.state = 'pending' AND j.available_at <= $1 AND {takeable} ORDER BY 1"
+    )
 });
 
+/// The first job of the organization `$1` about the subject, locked.
 static CLAIM_OF: LazyLock<String> = LazyLock::new(|| {
     let (takeable, aside) = (takeable(""), holding_nothing_up());
     format!(
-        "WITH taken AS MATERIALIZED (
-            SELECT j.id FROM jobs AS j
-            WHERE j.organization_id = $3 AND j.subject_kind = $4 AND j.subject_id = $5
-                AND j.state IN ('pending', 'held') AND j.effect NOT IN ({aside}) AND {takeable}
-            FOR UPDATE SKIP LOCKED
-        ) {TAKE}"
+        "SELECT j.* FROM jobs AS j \
+        WHERE j.organization_id = $1 AND j.subject_kind = $2 AND j.subject_id = $3 \
+            AND j.state IN ('pending', 'held') AND j.effect NOT IN ({aside}) AND {takeable} \
+        FOR UPDATE SKIP LOCKED"
     )
 });
 
@@ -173,6 +161,48 @@ fn micros(lease: Duration) -> i64 {
     const LONGEST: TimeDelta = TimeDelta::days(36_525);
     let lease = TimeDelta::from_std(lease).map_or(LONGEST, |lease| lease.min(LONGEST));
     lease.num_microseconds().unwrap_or(i64::MAX)
+}
+
+/// The end of a lease that begins now, by the clock of the database.
+fn end_of(lease: Duration) -> EndOfLease {
+    sql("statement_timestamp() + ")
+        .bind::<BigInt, _>(micros(lease))
+        .sql(" * interval '1 microsecond'")
+}
+
+type EndOfLease = SqlLiteral<
+    Nullable<Timestamptz>,
+    UncheckedBind<SqlLiteral<Nullable<Timestamptz>>, AsExprOf<i64, BigInt>>,
+>;
+
+/// Takes the jobs of these rows, which are locked: each by its key, one behind the other on the line. To update those that a
+/// statement finds in the same statement takes longer to plan than to do, and a plan that is kept from when there were
+/// few jobs would look at all of the organization's.
+async fn take(
+    connection: &AsyncPgConnection,
+    mut locked: Vec<JobRow>,
+    now: Timestamp,
+    lease: Duration,
+) -> Result<Vec<Job>, StoreError> {
+    for row in &mut locked {
+        row.is_tried(now);
+    }
+    let writes = locked.iter().map(async |row| {
+        let mut connection = connection;
+        diesel::update(jobs::table.find(row.key()))
+            .set((
+                jobs::attempts.eq(row.attempts),
+                jobs::first_attempt_at.eq(row.first_attempt_at),
+                jobs::claimed_until.eq(end_of(lease)),
+            ))
+            .kept()
+            .execute(&mut connection)
+            .await
+    });
+    for written in join_all(writes).await {
+        written.map_err(store_error)?;
+    }
+    jobs(locked)
 }
 
 #[derive(QueryableByName)]
@@ -259,15 +289,19 @@ impl JobStore for PgUnitOfWork {
         lease: Duration,
         limit: u32,
     ) -> Result<Vec<Job>, StoreError> {
-        let rows = diesel::sql_query(CLAIM.as_str())
+        let owner = self.owner();
+        let session = self.session()?;
+        session.send_ahead(BY_INDEX);
+        let connection = session.connection();
+        let locked = diesel::sql_query(CLAIM.as_str())
             .bind::<Timestamptz, _>(now)
-            .bind::<BigInt, _>(micros(lease))
-            .bind::<BigInt, _>(self.owner())
+            .bind::<BigInt, _>(owner)
             .bind::<BigInt, _>(i64::from(limit))
-            .load(self.connection()?)
+            .kept()
+            .load(connection)
             .await
             .map_err(store_error)?;
-        jobs(rows)
+        take(connection, locked, now, lease).await
     }
 
     async fn claim_of(
@@ -277,24 +311,21 @@ impl JobStore for PgUnitOfWork {
         lease: Duration,
     ) -> Result<Option<Job>, StoreError> {
         let (kind, id) = columns_of(subject);
-        let rows = diesel::sql_query(CLAIM_OF.as_str())
-            .bind::<Timestamptz, _>(now)
-            .bind::<BigInt, _>(micros(lease))
-            .bind::<BigInt, _>(self.owner())
+        let owner = self.owner();
+        let connection = self.connection()?;
+        let locked = diesel::sql_query(CLAIM_OF.as_str())
+            .bind::<BigInt, _>(owner)
             .bind::<Text, _>(kind)
             .bind::<SqlUuid, _>(id)
-            .load(self.connection()?)
+            .load(connection)
             .await
             .map_err(store_error)?;
-        Ok(jobs(rows)?.pop())
+        Ok(take(connection, locked, now, lease).await?.pop())
     }
 
     async fn renew(&mut self, job: &Job, lease: Duration) -> Result<bool, StoreError> {
-        let until = sql::<Nullable<Timestamptz>>("statement_timestamp() + ")
-            .bind::<BigInt, _>(micros(lease))
-            .sql(" * interval '1 microsecond'");
         diesel::update(jobs::table.filter(is_attempt(job)))
-            .set(jobs::claimed_until.eq(until))
+            .set(jobs::claimed_until.eq(end_of(lease)))
             .kept()
             .execute(self.connection()?)
             .await

@@ -24,8 +24,8 @@ pub(super) struct JobRow {
     available_at: Timestamp,
     state: String,
     units: Option<i32>,
-    attempts: i32,
-    first_attempt_at: Option<Timestamp>,
+    pub(super) attempts: i32,
+    pub(super) first_attempt_at: Option<Timestamp>,
     last_error: Option<String>,
 }
 
@@ -81,6 +81,17 @@ pub(super) const fn columns_of(subject: JobSubject) -> (&'static str, Uuid) {
 }
 
 impl JobRow {
+    /// What it is found by.
+    pub(super) const fn key(&self) -> (i64, Uuid) {
+        (self.organization_id, self.id)
+    }
+
+    /// Counts a try that begins at the time.
+    pub(super) fn is_tried(&mut self, now: Timestamp) {
+        self.attempts = self.attempts.saturating_add(1);
+        self.first_attempt_at.get_or_insert(now);
+    }
+
     pub(super) fn into_job(self) -> Result<Job, StoreError> {
         let at = Place::new("jobs", &self.id);
         let state = at.parse("state", &self.state)?;

@@ -16,7 +16,7 @@ use std::time::Duration;
 use lessor_domain::ports::{Clock, Job};
 use lessor_domain::workers::jobs::{JobResult, JobRunner};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::time::{Instant, sleep, timeout_at};
+use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 use tracing::Instrument as _;
@@ -34,7 +34,10 @@ pub use wake::{WakeUp, WakingDatabase};
 
 /// How often an idle worker looks for jobs that come to be due, and for those that nobody told of: where
 /// others cannot be heard, and while the connection that hears them is away.
-const POLL: Duration = Duration::from_secs(1);
+const POLL: Duration = Duration::from_secs(2);
+/// For how long a worker that has more to do than it has places for waits until half of them are free: each
+/// place that becomes free would be a claim. Most jobs take longer.
+const GATHER: Duration = Duration::from_millis(5);
 /// The longest pause while the database cannot be reached.
 const LONGEST_PAUSE: Duration = Duration::from_secs(30);
 /// How long jobs that are cut off may take to be handed back.
@@ -85,6 +88,7 @@ impl Worker {
         }
         let dispatcher = Dispatcher {
             runner: self.runner,
+            places: self.jobs,
             free: Arc::new(Semaphore::new(self.jobs.get())),
             wake_up: self.wake_up,
             stop: working.stop.clone(),
@@ -132,6 +136,8 @@ impl RunningWorker {
 /// Takes jobs and gives each a task.
 struct Dispatcher {
     runner: JobRunner,
+    /// How many jobs it does at a time.
+    places: NonZeroUsize,
     free: Arc<Semaphore>,
     wake_up: WakeUp,
     stop: CancellationToken,
@@ -147,19 +153,25 @@ impl Dispatcher {
 
     async fn dispatch(&self) {
         let mut pause = POLL;
+        let mut wanted = 1;
         loop {
-            let Ok(first) = Arc::clone(&self.free).acquire_owned().await else {
-                // Nobody closes the semaphore.
-                return;
-            };
-            let taken = self.take_with(first).await;
+            let free = self.free_places(wanted).await;
+            wanted = 1;
+            let most = free.len();
+            let taken = self.take_into(free).await;
             note_access(&taken);
             match taken {
                 Ok(0) => {
                     pause = POLL;
                     self.wake_up.wait(POLL).await;
                 }
-                Ok(_) => pause = POLL,
+                Ok(taken) => {
+                    pause = POLL;
+                    if taken == most {
+                        // There may be more where these came from.
+                        wanted = self.places.get().div_ceil(2);
+                    }
+                }
                 Err(error) => {
                     outage::hinders("the worker cannot take jobs", &error);
                     sleep(pause).await;
@@ -169,20 +181,32 @@ impl Dispatcher {
         }
     }
 
+    /// All places that are free, as soon as there are so many, or [`GATHER`] after there is one.
+    async fn free_places(&self, wanted: usize) -> Vec<OwnedSemaphorePermit> {
+        // Nobody closes the semaphore.
+        let Ok(first) = Arc::clone(&self.free).acquire_owned().await else {
+            return Vec::new();
+        };
+        let others = u32::try_from(wanted.saturating_sub(1)).unwrap_or(u32::MAX);
+        // Either way they are given back, and taken one by one.
+        let _ = timeout(GATHER, self.free.acquire_many(others)).await;
+        let mut free = vec![first];
+        while let Ok(place) = Arc::clone(&self.free).try_acquire_owned() {
+            free.push(place);
+        }
+        free
+    }
+
     /// Takes as many jobs as there are free places. A claim that is cut off by the stop took nothing, or
     /// its lease ends by itself.
-    async fn take_with(
+    async fn take_into(
         &self,
-        first: OwnedSemaphorePermit,
+        free: Vec<OwnedSemaphorePermit>,
     ) -> Result<usize, lessor_domain::services::Error> {
-        let mut permits = vec![first];
-        while let Ok(permit) = Arc::clone(&self.free).try_acquire_owned() {
-            permits.push(permit);
-        }
-        let limit = u32::try_from(permits.len()).unwrap_or(u32::MAX);
+        let limit = u32::try_from(free.len()).unwrap_or(u32::MAX);
         let jobs = self.runner.take(limit).await?;
         let taken = jobs.len();
-        for (job, permit) in jobs.into_iter().zip(permits) {
+        for (job, place) in jobs.into_iter().zip(free) {
             let runner = self.runner.clone();
             let wake_up = self.wake_up.clone();
             let cut = self.cut.clone();
@@ -190,7 +214,7 @@ impl Dispatcher {
             self.tasks.spawn(
                 async move {
                     carry_out(&runner, &job, &cut).await;
-                    drop(permit);
+                    drop(place);
                     // The next job of the same subject may be due now.
                     wake_up.now();
                 }

@@ -3,36 +3,49 @@
 use super::attempt::{must, part, processor_customer};
 use super::{Change, JobRunner, Setback};
 use crate::access::Mode;
+use crate::catalog::ProductStatus;
 use crate::customer::Customer;
-use crate::ids::CustomerPubId;
+use crate::ids::{CustomerPubId, ProductPubId, ProductVariantPubId};
 use crate::ports::{
     Attempt, Doubt, Job, JobSubject, ProcessorCustomer, ProcessorProduct, ProcessorVariant,
     StoreError,
 };
+use crate::services::pricing::price_table;
+
+/// What the processor is told of the catalog.
+enum Told {
+    Product(ProcessorProduct),
+    Variant(ProcessorVariant),
+}
 
 impl JobRunner {
     /// Tells the processor of the catalog, in each mode that has a processor of its own; of a customer,
     /// who is of one mode, that mode's.
     pub(super) async fn push(&self, job: &Job) -> Result<Change, Setback> {
-        if let JobSubject::Customer(id) = job.new.subject {
-            return self.push_customer(job, id).await;
-        }
+        let told = match job.new.subject {
+            JobSubject::Customer(id) => return self.push_customer(job, id).await,
+            JobSubject::Product(id) => self.product(job, id).await?.map(Told::Product),
+            JobSubject::Variant(id) => self.variant(job, id).await?.map(Told::Variant),
+            JobSubject::Checkout(_) | JobSubject::Waitlist(_) => None,
+        };
+        let Some(told) = told else {
+            return Ok(Change::Nothing);
+        };
         for mode in Mode::ALL {
             let attempt = Attempt {
                 mode,
                 ..part(&self.attempt_of(job), mode.as_str())
             };
-            let answered = match job.new.subject {
-                JobSubject::Product(id) => self.push_product(&attempt, job, id).await,
-                JobSubject::Variant(id) => self.push_variant(&attempt, job, id).await,
-                JobSubject::Customer(_) | JobSubject::Checkout(_) | JobSubject::Waitlist(_) => {
-                    Ok(())
-                }
+            let processor = &self.providers.of(mode).processor;
+            let answered = match &told {
+                Told::Product(product) => processor.push_product(&attempt, product).await,
+                Told::Variant(variant) => processor.push_variant(&attempt, variant).await,
             };
             match answered {
+                Ok(answer) => must(answer)?,
                 // Nobody to tell: whoever needs the record at the processor pushes it first.
-                Ok(()) | Err(Setback::Doubt(Doubt::Unconfigured(_))) => {}
-                Err(setback) => return Err(setback),
+                Err(Doubt::Unconfigured(_)) => {}
+                Err(doubt) => return Err(doubt.into()),
             }
         }
         Ok(Change::Nothing)
@@ -64,55 +77,42 @@ impl JobRunner {
         }
     }
 
-    async fn push_product(
+    /// The product as the processor is told of it; none where there is none.
+    async fn product(
         &self,
-        attempt: &Attempt,
         job: &Job,
-        id: crate::ids::ProductPubId,
-    ) -> Result<(), Setback> {
+        id: ProductPubId,
+    ) -> Result<Option<ProcessorProduct>, Setback> {
+        let organization_id = job.new.organization_id;
         let mut uow = self.view(job).await?;
-        let Some(product) = uow.products().get(job.new.organization_id, id).await? else {
-            return Ok(());
+        let Some(product) = uow.products().get(organization_id, id).await? else {
+            return Ok(None);
         };
-        let organization = uow
-            .organizations()
-            .get(job.new.organization_id)
-            .await?
-            .ok_or(StoreError::Missing("organization"))?;
-        drop(uow);
-        let product = ProcessorProduct {
+        let organization = uow.organizations().get(organization_id).await?;
+        let organization = organization.ok_or(StoreError::Missing("organization"))?;
+        Ok(Some(ProcessorProduct {
             id: product.processor_id(),
             name: product.name.as_str().to_owned(),
             description: product.description.as_str().to_owned(),
-            active: product.status == crate::catalog::ProductStatus::Active,
+            active: product.status == ProductStatus::Active,
             organization: organization.pub_id,
-        };
-        must(
-            self.providers
-                .of(attempt.mode)
-                .processor
-                .push_product(attempt, &product)
-                .await?,
-        )
+        }))
     }
 
-    async fn push_variant(
+    /// The variant as the processor is told of it, with its prices; none where there is none.
+    async fn variant(
         &self,
-        attempt: &Attempt,
         job: &Job,
-        id: crate::ids::ProductVariantPubId,
-    ) -> Result<(), Setback> {
-        let mut uow = self.view(job).await?;
+        id: ProductVariantPubId,
+    ) -> Result<Option<ProcessorVariant>, Setback> {
         let organization_id = job.new.organization_id;
+        let mut uow = self.view(job).await?;
         let Some(variant) = uow.variants().get(organization_id, id).await? else {
-            return Ok(());
+            return Ok(None);
         };
-        let Some(product) = uow
-            .products()
-            .get(organization_id, variant.product_id)
-            .await?
-        else {
-            return Ok(());
+        let product = uow.products().get(organization_id, variant.product_id);
+        let Some(product) = product.await? else {
+            return Ok(None);
         };
         let (organization, terms) = uow
             .lease_terms()
@@ -120,27 +120,19 @@ impl JobRunner {
             .await?
             .ok_or(StoreError::Missing("organization"))?;
         drop(uow);
-        let prices =
-            crate::services::pricing::price_table(&organization, &product, &variant, &terms)?;
-        let pushed = ProcessorVariant {
+        let prices = price_table(&organization, &product, &variant, &terms)?;
+        Ok(Some(ProcessorVariant {
             product: ProcessorProduct {
                 id: variant.processor_id(),
                 name: variant.name.as_str().to_owned(),
                 description: variant.description.as_str().to_owned(),
-                active: variant.status == crate::catalog::ProductStatus::Active,
+                active: variant.status == ProductStatus::Active,
                 organization: organization.pub_id,
             },
             monthly: prices
                 .iter()
                 .map(|(months, price)| (*months, price.quote.total_monthly_payment))
                 .collect(),
-        };
-        must(
-            self.providers
-                .of(attempt.mode)
-                .processor
-                .push_variant(attempt, &pushed)
-                .await?,
-        )
+        }))
     }
 }
