@@ -4,6 +4,7 @@
 //! personal in them is sealed as in the audit.
 
 use std::collections::BTreeMap;
+use std::fmt::Write as _;
 
 use async_trait::async_trait;
 use base64::Engine as _;
@@ -37,18 +38,13 @@ const ROWS_OF_A_STATEMENT: usize = 100;
 /// Up to how many are written one by one, by the statement that the session has prepared for one, which is read and
 /// planned once.
 const FEW: usize = 4;
-/// That statement: of the organization, and of the [columns](COLUMNS) behind it, in one parameter. Each parameter of an
-/// EXECUTE is an expression that is planned and carried out on its own, a dozen of them for as long as the row takes to
-/// be written.
+/// That statement, and its columns in their order.
 const ONE: &str = "lessor_event";
 const ONE_IS: &str = "\
-(bigint, text[]) AS \
+(bigint, uuid, text, text, text, uuid, timestamptz, text, uuid, text, text, bytea) AS \
 INSERT INTO events (organization_id, id, mode, event_type, subject_type, subject_id, created_at, request_id, \
     customer_id, object, previous, sealed) \
-VALUES ($1, $2[1]::uuid, $2[2], $2[3], $2[4], $2[5]::uuid, $2[6]::timestamptz, $2[7], $2[8]::uuid, $2[9], $2[10], \
-    decode($2[11], 'base64'))";
-/// How many columns of a row are written as texts: all but the organization's.
-const COLUMNS: usize = 11;
+VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 /// Where it is told that events were numbered: the organization's number and the mode, with a space
 /// between.
 pub(super) const CHANNEL: &str = "lessor_events";
@@ -187,90 +183,66 @@ fn event(row: Row, keys: &BTreeMap<Uuid, SealingKey>) -> Result<NumberedEvent, S
     })
 }
 
+/// Bytes as SQL, whatever they are and however the server reads strings. The server reads every character, so that
+/// there are as few as may be.
+fn bytes_literal(bytes: &[u8]) -> String {
+    format!("decode('{}', 'base64')", STANDARD.encode(bytes))
+}
+
 /// A text as SQL, however the server reads strings. One with a zero byte, which no text of PostgreSQL has, it
 /// refuses.
 fn text_literal(text: &str) -> String {
     if text.contains('\0') {
-        let bytes = STANDARD.encode(text);
-        return format!("convert_from(decode('{bytes}', 'base64'), 'UTF8')");
+        return format!("convert_from({}, 'UTF8')", bytes_literal(text.as_bytes()));
     }
     let text = text.replace('\\', "\\\\").replace('\'', "''");
     format!("E'{text}'")
 }
 
-/// What the columns of an event say, as texts; the last, which is bytes, in base 64: the server reads every character, so
-/// that there are as few as may be.
-struct Texts {
-    organization: i64,
-    columns: [Option<String>; COLUMNS],
+fn literal_if(value: Option<String>) -> String {
+    value.unwrap_or_else(|| "NULL".to_owned())
 }
 
-impl Texts {
-    /// Of the event, with what is personal sealed with the customer's key. Without a key it is not kept.
-    fn of(event: &NewEvent, key: Option<&SealingKey>) -> Result<Self, StoreError> {
-        let contents = event.contents.as_ref();
-        let (open, sealed) = match (event.customer, key) {
-            (None, _) => (contents, None),
-            (Some(_), None) => (None, None),
-            (Some(_), Some(key)) => {
-                let about = event.id.as_uuid();
-                let seal = |contents| key.seal(about.as_bytes(), &compact(&joined(contents)));
-                (None, contents.map(seal).transpose()?)
-            }
-        };
-        let at = event.created_at;
-        Ok(Self {
-            organization: event.organization_id.get(),
-            columns: [
-                Some(event.id.as_uuid().to_string()),
-                Some(event.mode.as_str().to_owned()),
-                Some(event.event_type.to_string()),
-                Some(event.subject.kind().to_string()),
-                Some(event.subject.as_uuid().to_string()),
-                Some(at.to_rfc3339_opts(SecondsFormat::Micros, true)),
-                event.request_id.clone(),
-                event.customer.map(|id| id.as_uuid().to_string()),
-                open.map(|open| open.object.clone()),
-                open.and_then(|open| open.previous.clone()),
-                sealed.map(|sealed| STANDARD.encode(sealed)),
-            ],
-        })
-    }
-
-    /// By the statement that is prepared for one.
-    fn execution(&self) -> String {
-        let columns: Vec<String> = self
-            .columns
-            .iter()
-            .map(|column| match column {
-                Some(text) => {
-                    let text = text.replace('\\', "\\\\").replace('"', "\\\"");
-                    format!("\"{text}\"")
-                }
-                None => "NULL".to_owned(),
-            })
-            .collect();
-        let columns = text_literal(&format!("{{{}}}", columns.join(",")));
-        format!("EXECUTE {ONE} ({}, {columns})", self.organization)
-    }
-
-    /// As a row of values.
-    fn row(&self) -> String {
-        let columns = self.columns.each_ref().map(|column| {
-            let column = column.as_deref().map(text_literal);
-            column.unwrap_or_else(|| "NULL".to_owned())
-        });
-        let [open @ .., sealed] = columns;
-        let open = open.join(", ");
-        format!(
-            "({}, {open}, decode({sealed}, 'base64'))",
-            self.organization
-        )
-    }
+/// The row of the event as SQL, with what is personal sealed with the customer's key. Without a key it
+/// is not kept.
+fn values(event: &NewEvent, key: Option<&SealingKey>) -> Result<String, StoreError> {
+    let contents = event.contents.as_ref();
+    let (open, sealed) = match (event.customer, key) {
+        (None, _) => (contents, None),
+        (Some(_), None) => (None, None),
+        (Some(_), Some(key)) => {
+            let about = event.id.as_uuid();
+            let seal = |contents| key.seal(about.as_bytes(), &compact(&joined(contents)));
+            (None, contents.map(seal).transpose()?)
+        }
+    };
+    let customer = event.customer.map(|id| format!("'{}'", id.as_uuid()));
+    let previous = open.and_then(|open| open.previous.as_deref());
+    let mut row = String::new();
+    // Numbers, ids, times and names of ours have nothing that a string could be left by.
+    write!(
+        row,
+        "({}, '{}', '{}', '{}', '{}', '{}', '{}', {}, {}, {}, {}, {})",
+        event.organization_id,
+        event.id.as_uuid(),
+        event.mode.as_str(),
+        event.event_type,
+        event.subject.kind(),
+        event.subject.as_uuid(),
+        event
+            .created_at
+            .to_rfc3339_opts(SecondsFormat::Micros, true),
+        literal_if(event.request_id.as_deref().map(text_literal)),
+        literal_if(customer),
+        literal_if(open.map(|open| text_literal(&open.object))),
+        literal_if(previous.map(text_literal)),
+        literal_if(sealed.as_deref().map(bytes_literal)),
+    )
+    .map_err(StoreError::internal)?;
+    Ok(row)
 }
 
-fn insertion(rows: &[Texts]) -> String {
-    let rows: Vec<String> = rows.iter().map(Texts::row).collect();
+fn insertion(rows: &[String]) -> String {
     format!(
         "INSERT INTO events (organization_id, id, mode, event_type, subject_type, subject_id, created_at, \
          request_id, customer_id, object, previous, sealed) VALUES {}",
@@ -415,7 +387,7 @@ impl EventStore for PgUnitOfWork {
                 }
                 None => None,
             };
-            rows.push(Texts::of(event, key.as_ref())?);
+            rows.push(values(event, key.as_ref())?);
         }
         if rows.is_empty() {
             return Ok(());
@@ -423,7 +395,7 @@ impl EventStore for PgUnitOfWork {
         if rows.len() <= FEW {
             let session = self.session()?;
             if session.prepare(ONE, ONE_IS).await.map_err(store_error)? {
-                self.last_say(rows.iter().map(Texts::execution));
+                self.last_say(rows.iter().map(|row| format!("EXECUTE {ONE} {row}")));
                 return Ok(());
             }
         }
@@ -615,24 +587,6 @@ mod tests {
         ] {
             assert_eq!(text_literal(text), literal);
         }
-    }
-
-    #[test]
-    fn what_no_column_says_is_null_and_no_column_leaves_its_place() {
-        let mut texts = Texts {
-            organization: 7,
-            columns: Default::default(),
-        };
-        texts.columns[1] = Some("a\",NULL}'\\".to_owned());
-        texts.columns[10] = Some("ACc=".to_owned());
-        assert_eq!(
-            texts.execution(),
-            "EXECUTE lessor_event (7, E'{NULL,\"a\\\\\",NULL}''\\\\\\\\\",NULL,NULL,NULL,NULL,NULL,NULL,NULL,NULL,\"ACc=\"}')"
-        );
-        assert_eq!(
-            texts.row(),
-            "(7, NULL, E'a\",NULL}''\\\\', NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, decode(E'ACc=', 'base64'))"
-        );
     }
 
     #[test]
