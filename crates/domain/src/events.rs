@@ -291,6 +291,86 @@ impl FromStr for EventSubject {
     }
 }
 
+/// A record as JSON, and where its members stand in it, which whoever wrote it knows and nobody has to read.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct RecordText {
+    /// The object.
+    pub json: String,
+    /// Its members, in the order in which they stand there.
+    pub members: Vec<MemberPlace>,
+}
+
+/// Where a member stands in the text of a record, by bytes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct MemberPlace {
+    /// Where its name begins.
+    pub start: usize,
+    /// Where its value begins.
+    pub value: usize,
+    /// Where its value ends.
+    pub end: usize,
+}
+
+impl RecordText {
+    /// An object of one member, whose name and value are written so.
+    #[must_use]
+    pub fn of_one(name: &str, value: &str) -> Self {
+        let json = format!("{{{name}:{value}}}");
+        let end = json.len().saturating_sub(1);
+        let member = MemberPlace {
+            start: 1,
+            value: end.saturating_sub(value.len()),
+            end,
+        };
+        Self {
+            json,
+            members: vec![member],
+        }
+    }
+
+    fn part(&self, start: usize, end: usize) -> &str {
+        self.json.get(start..end).unwrap_or_default()
+    }
+
+    /// Its members that differ from what is now, as they are here, as JSON. What had no value is left out. None where
+    /// nothing differs.
+    ///
+    /// ```
+    /// use lessor_domain::events::RecordText;
+    ///
+    /// let before = RecordText::of_one(r#""status""#, r#""inactive""#);
+    /// let now = RecordText::of_one(r#""status""#, r#""active""#);
+    /// assert_eq!(before.previous(&now).as_deref(), Some(r#"{"status":"inactive"}"#));
+    /// assert_eq!(now.previous(&now), None);
+    /// ```
+    #[must_use]
+    pub fn previous(&self, now: &Self) -> Option<String> {
+        let mut differing = Vec::new();
+        let mut shared = 0_usize;
+        // Records of a kind have their members in one order: the next is most likely the next.
+        let mut next = 0;
+        for member in &self.members {
+            let name = self.part(member.start, member.value);
+            let has_name = |place: &usize| {
+                let other = now.members.get(*place);
+                other.is_some_and(|other| now.part(other.start, other.value) == name)
+            };
+            let found = (next..now.members.len()).chain(0..next).find(has_name);
+            if let Some(place) = found {
+                shared = shared.saturating_add(1);
+                next = place.saturating_add(1);
+            }
+            let other = found.and_then(|place| now.members.get(place));
+            let value = self.part(member.value, member.end);
+            if other.is_none_or(|other| now.part(other.value, other.end) != value) {
+                differing.push(self.part(member.start, member.end));
+            }
+        }
+        let has_new = shared < now.members.len();
+        (has_new || !differing.is_empty()).then(|| format!("{{{}}}", differing.join(",")))
+    }
+}
+
 /// The record that an event shows, as JSON that nobody writes anew.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Contents {

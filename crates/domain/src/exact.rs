@@ -298,7 +298,11 @@ mod tests {
     }
 
     /// A number of units as these write it.
-    struct Written(fn(&mut fmt::Formatter<'_>, i64, u32) -> fmt::Result, i64, u32);
+    struct Written(
+        fn(&mut fmt::Formatter<'_>, i64, u32) -> fmt::Result,
+        i64,
+        u32,
+    );
 
     impl fmt::Display for Written {
         fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -315,7 +319,20 @@ mod tests {
         let shortest = |f: &mut fmt::Formatter<'_>, units: i64, decimals| {
             write_shortest(f, units.unsigned_abs(), decimals)
         };
-        for units in [0, 1, -1, 9, 10, 99, 100, -12_345, 129_900, 10_000_000, i64::MAX, i64::MIN] {
+        for units in [
+            0,
+            1,
+            -1,
+            9,
+            10,
+            99,
+            100,
+            -12_345,
+            129_900,
+            10_000_000,
+            i64::MAX,
+            i64::MIN,
+        ] {
             for decimals in [0, 1, 2, 3, 4, 8, 18] {
                 let decimal = Decimal::new(units, decimals);
                 let written = Written(with_all, units, decimals);

@@ -14,7 +14,7 @@ use crate::wrong_input::signed_headers;
 /// How long it is watched: longer than a worker's longest pause before it looks for messages again.
 const WATCHED: Duration = Duration::from_secs(6);
 /// The most transactions a second.
-const MOST: f64 = 3.0;
+const MOST: f64 = 2.0;
 /// Transactions of who watches: its sessions begin with one each.
 const WATCHING: f64 = 4.0;
 

@@ -6,7 +6,7 @@ use super::{Scope, StoreError};
 use crate::access::Mode;
 use crate::catalog::{Product, ProductVariant};
 use crate::customer::Customer;
-use crate::events::{EventHead, EventSubject, EventType, NewEvent, NumberedEvent};
+use crate::events::{EventHead, EventSubject, EventType, NewEvent, NumberedEvent, RecordText};
 use crate::ids::{EventPubId, OrganizationPubId};
 use crate::lease_term::LeaseTerm;
 use crate::services::checkouts::CheckoutView;
@@ -123,14 +123,7 @@ pub trait EventRecords: Send + Sync {
     ///
     /// # Errors
     /// [`StoreError::Internal`]: a defect.
-    fn render(&self, view: &EventView<'_>) -> Result<String, StoreError>;
-
-    /// The members of a record that differ from what is now, as they were, as JSON. Members that had
-    /// no value are left out. None where nothing differs.
-    ///
-    /// # Errors
-    /// [`StoreError::Internal`]: a defect.
-    fn previous(&self, before: &str, now: &str) -> Result<Option<String>, StoreError>;
+    fn render(&self, view: &EventView<'_>) -> Result<RecordText, StoreError>;
 
     /// What an endpoint of the organization is told, as JSON: of an event the very bytes that GET answers.
     ///

@@ -103,7 +103,7 @@ pub(super) const BY_INDEX: &str =
     "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off";
 
 /// How many due jobs are looked at one by one to see whose they are.
-const FEW: u32 = 64;
+const FEW: u32 = 16;
 
 /// Whose jobs are due, by the time `$1`. Each time that a worker has a hand free it asks, and there may be any number of
 /// jobs that are due: of more than [`FEW`] it is not looked at each, but from one organization to the next.

@@ -136,7 +136,7 @@ pub struct Config {
     #[arg(value_name = "true|false", default_missing_value = "true", help_heading = SERVING)]
     pub no_worker: bool,
     /// Jobs that a worker has under way at a time
-    #[arg(long, env = "LESSOR_WORKER_JOBS", default_value = "4")]
+    #[arg(long, env = "LESSOR_WORKER_JOBS", default_value = "8")]
     #[arg(value_name = "N", value_parser = up_to::<NonZeroUsize>(1_000))]
     pub worker_jobs: NonZeroUsize,
     /// How long a job of a worker that died is kept from others, 2s to 10m; a worker that is at one keeps

@@ -165,24 +165,20 @@ impl Teller {
         let after = after.map(|view| self.records.render(view)).transpose()?;
         Ok(match (before, after) {
             (Some(before), Some(after)) => {
-                let previous = if before == after {
-                    None
-                } else {
-                    self.records.previous(&before, &after)?
-                };
+                let previous = before.previous(&after);
                 Some(Rendered {
                     differs: previous.is_some(),
                     contents: Contents {
-                        object: after,
+                        object: after.json,
                         previous,
                     },
                 })
             }
             // What is gone is shown as it was.
-            (Some(object), None) | (None, Some(object)) => Some(Rendered {
+            (Some(record), None) | (None, Some(record)) => Some(Rendered {
                 differs: true,
                 contents: Contents {
-                    object,
+                    object: record.json,
                     previous: None,
                 },
             }),

@@ -13,7 +13,7 @@ use crate::catalog::{Product, ProductVariant};
 use crate::checkout::Tracking;
 use crate::credit::CreditDecision;
 use crate::endpoint::Endpoint;
-use crate::events::NumberedEvent;
+use crate::events::{NumberedEvent, RecordText};
 use crate::ids::{CheckoutPubId, OrganizationPubId};
 use crate::ports::{
     AgreementRenderer, Attempt, CarrierDetector, CreditAnswer, CreditChecker, CreditDesk,
@@ -336,13 +336,13 @@ impl MessageReader for NoMessages {
     }
 }
 
-/// Records as events show them, by what most changes of them change: no JSON.
+/// Records as events show them, by what most changes of them change: as one member, whose value is no JSON.
 #[derive(Debug, Clone, Copy, Default)]
 pub struct FakeRecords;
 
 impl EventRecords for FakeRecords {
-    fn render(&self, view: &EventView<'_>) -> Result<String, StoreError> {
-        Ok(match *view {
+    fn render(&self, view: &EventView<'_>) -> Result<RecordText, StoreError> {
+        let value = match *view {
             EventView::Product(product) => {
                 let Product {
                     id, name, status, ..
@@ -376,11 +376,8 @@ impl EventRecords for FakeRecords {
                     view.qualification
                 )
             }
-        })
-    }
-
-    fn previous(&self, before: &str, now: &str) -> Result<Option<String>, StoreError> {
-        Ok((before != now).then(|| before.to_owned()))
+        };
+        Ok(RecordText::of_one("\"record\"", &value))
     }
 
     fn message(
