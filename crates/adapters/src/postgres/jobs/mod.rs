@@ -209,7 +209,7 @@ async fn take(
     lease: Duration,
 ) -> Result<Vec<Job>, StoreError> {
     for row in &mut locked {
-        row.is_tried(now);
+        row.count_try(now);
     }
     let writes = locked.iter().map(async |row| {
         let mut connection = connection;

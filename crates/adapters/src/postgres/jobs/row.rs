@@ -87,7 +87,7 @@ impl JobRow {
     }
 
     /// Counts a try that begins at the time.
-    pub(super) fn is_tried(&mut self, now: Timestamp) {
+    pub(super) fn count_try(&mut self, now: Timestamp) {
         self.attempts = self.attempts.saturating_add(1);
         self.first_attempt_at.get_or_insert(now);
     }
