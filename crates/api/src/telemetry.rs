@@ -1,6 +1,7 @@
 //! Logs and metrics.
 
 mod known;
+mod lines;
 pub(crate) mod outage;
 mod process;
 pub(crate) mod traces;
@@ -13,7 +14,9 @@ use lessor_adapters::postgres::PgDatabase;
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
+use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::filter::Targets;
+use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
@@ -24,7 +27,7 @@ pub(crate) use known::{
     KEY_CACHE, MAILS, MESSAGES, MESSAGES_FAILED, MESSAGES_REFUSED, PROCESSOR_REQUESTS,
     RATE_LIMITED, REPLICA_READS,
 };
-use known::{CONNECTIONS, CONNECTIONS_MAX};
+use known::{CONNECTIONS, CONNECTIONS_MAX, LINES_LOST};
 pub use known::{Kind, Labels, METRICS, Metric};
 pub use traces::{Traces, TracesError};
 
@@ -63,9 +66,16 @@ pub enum TelemetryError {
     Traces(#[from] TracesError),
 }
 
-/// Starts logging. `filter` is a `tracing` directive list, such as `info,lessor=debug`. Panics are
-/// logged like errors. A collector of traces is told of spans until what is answered is dropped, whatever is
-/// logged.
+/// What logs and tells of spans until it is dropped: what was not written or sent yet is then.
+#[derive(Debug)]
+pub struct Telling {
+    _traces: Traces,
+    /// The last to go: what else goes may log.
+    _lines: WorkerGuard,
+}
+
+/// Starts logging, of a process that runs on: lines are written [aside](lines). `filter` is a `tracing` directive list, such
+/// as `info,lessor=debug`. Panics are logged like errors. A collector of traces is told of spans, whatever is logged.
 ///
 /// # Errors
 /// A filter that cannot be read; a collector that cannot be used; logging that was set up before.
@@ -73,24 +83,18 @@ pub fn init_logs(
     format: LogFormat,
     filter: &str,
     collector: Option<&str>,
-) -> Result<Traces, TelemetryError> {
-    let filter = EnvFilter::try_new(filter).map_err(|source| TelemetryError::Filter {
-        filter: filter.to_owned(),
-        source,
-    })?;
+) -> Result<Telling, TelemetryError> {
+    let filter = parsed(filter)?;
     let traces = collector.map_or(Ok(Traces::NONE), Traces::to)?;
+    let (writer, guard) = lines::aside();
     match traces.tracer() {
-        // What no line is written of is not even begun.
-        None => Registry::default()
-            .with(filter)
-            .with(lines(format))
-            .try_init()?,
+        None => begin(format, filter, writer)?,
         Some(tracer) => {
             let ours = Targets::new().with_target("lessor", LevelFilter::INFO);
             let spans = tracing_opentelemetry::layer()
                 .with_tracer(tracer)
                 .with_filter(ours);
-            let lines = lines(format).with_filter(filter);
+            let lines = formatted(format, writer).with_filter(filter);
             Registry::default().with(lines).with(spans).try_init()?;
             traces::collect();
         }
@@ -98,17 +102,45 @@ pub fn init_logs(
     std::panic::set_hook(Box::new(|panic| {
         tracing::error!(cause = %panic, "panic");
     }));
-    Ok(traces)
+    Ok(Telling {
+        _traces: traces,
+        _lines: guard,
+    })
+}
+
+/// Starts logging, of a command that answers and ends: each line is there before what comes next.
+///
+/// # Errors
+/// A filter that cannot be read; logging that was set up before.
+pub(crate) fn init_logs_at_once(format: LogFormat, filter: &str) -> Result<(), TelemetryError> {
+    begin(format, parsed(filter)?, std::io::stderr)
+}
+
+fn parsed(filter: &str) -> Result<EnvFilter, TelemetryError> {
+    EnvFilter::try_new(filter).map_err(|source| TelemetryError::Filter {
+        filter: filter.to_owned(),
+        source,
+    })
+}
+
+/// Begins to write lines, and what no line is written of is not even begun.
+fn begin<W>(format: LogFormat, filter: EnvFilter, writer: W) -> Result<(), TelemetryError>
+where
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
+{
+    let lines = formatted(format, writer);
+    Ok(Registry::default().with(filter).with(lines).try_init()?)
 }
 
 /// What writes log lines.
-fn lines<S>(format: LogFormat) -> Box<dyn Layer<S> + Send + Sync>
+fn formatted<S, W>(format: LogFormat, writer: W) -> Box<dyn Layer<S> + Send + Sync>
 where
     S: Subscriber + for<'a> LookupSpan<'a>,
+    W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
     let lines = tracing_subscriber::fmt::layer()
         .with_ansi(std::io::stderr().is_terminal())
-        .with_writer(std::io::stderr);
+        .with_writer(writer);
     match format {
         LogFormat::Human => lines.boxed(),
         // Who a request is, is said once: by the span that it is in.
@@ -157,6 +189,7 @@ impl Metrics {
     #[must_use]
     pub fn render(&self) -> String {
         process::measure();
+        metrics::counter!(LINES_LOST).absolute(lines::lost());
         self.measure_connections();
         self.recorded.render()
     }

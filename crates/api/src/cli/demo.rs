@@ -43,7 +43,7 @@ pub(crate) fn run(config: &Config, output: Output, args: &DemoArgs) -> anyhow::R
     let mut config = config.clone();
     // What the demo tells is what people want to read.
     config.log.get_or_insert_with(|| "warn".to_owned());
-    let _traces = service::init_logs(&config)?;
+    let _telling = service::init_logs(&config)?;
     if config.cors_origins.is_empty() {
         config
             .cors_origins

@@ -25,7 +25,7 @@ pub(crate) struct ServeArgs {}
 /// Runs the command until it is told to stop.
 pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
     let inherited = Sockets::inherited()?;
-    let _traces = service::init_logs(config)?;
+    let _telling = service::init_logs(config)?;
     let to_database = config.pool_size.get();
     descriptors::raise(to_database.saturating_add(config.max_connections.get()));
     let notifier = Notifier::from_environment();

@@ -314,7 +314,7 @@ where
 /// Logs for commands that answer and end: only what is wrong, unless somebody asks for more.
 pub(crate) fn init_quiet_logs(config: &Config) -> anyhow::Result<()> {
     let filter = config.log.as_deref().unwrap_or("off");
-    crate::telemetry::init_logs(config.log_format, filter, None)?;
+    crate::telemetry::init_logs_at_once(config.log_format, filter)?;
     Ok(())
 }
 

@@ -29,7 +29,7 @@ pub(crate) struct WorkerArgs {}
 /// Runs the command until it is told to stop.
 pub(crate) fn run(config: &Config, output: Output) -> anyhow::Result<()> {
     let inherited = Sockets::inherited()?;
-    let _traces = service::init_logs(config)?;
+    let _telling = service::init_logs(config)?;
     descriptors::raise(config.pool_size.get());
     let notifier = Notifier::from_environment();
     anyhow::ensure!(

@@ -8,7 +8,6 @@ use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
 use actix_web::http::header::{self, HeaderMap};
 use actix_web::middleware::Next;
-use actix_web::web::Data;
 use actix_web::{Error, HttpMessage as _, HttpRequest};
 use lessor_domain::access::{Access, KeyHash, KeyKind};
 use lessor_domain::ports::{KeyHolder, StoreError};
@@ -18,7 +17,7 @@ use crate::auth::buckets::Standing;
 use crate::auth::cache::{Counted, Found};
 use crate::auth::keys::KeyText;
 use crate::http::error::ApiError;
-use crate::middleware::RouteTable;
+use crate::middleware::fallback::Matched;
 use crate::state::AppState;
 use crate::telemetry::outage;
 
@@ -42,28 +41,24 @@ pub async fn require_key(
     let checked: Result<_, ApiError> = async {
         let state = AppState::of(request.request())?;
         let access = authenticate(state, request.request(), &mut counts).await?;
-        let routes = request.app_data::<Data<RouteTable>>();
-        if let Some(routes) = routes {
-            routes.check_method(request.request())?;
-        }
-        let is_public = || routes.is_some_and(|routes| routes.is_public(request.request()));
-        if access.kind == KeyKind::Publishable && !is_public() {
+        let matched = Matched::kept(request.request());
+        matched.check_method(request.method())?;
+        if access.kind == KeyKind::Publishable && !matched.is_public(request.method()) {
             return Err(ApiError::publishable());
         }
-        if let Some(routes) = routes {
-            routes.check_query(request.request())?;
-        }
+        matched.check_query(request.request())?;
         check_bodyless(request.request())?;
         Ok(access)
     }
     .await;
     let mut response = match checked {
         Ok(access) => {
+            // At once: what is known of a span is read and written anew each time.
             let span = tracing::Span::current();
-            span.record("key", tracing::field::display(&access.key_id));
-            span.record(
-                "organization",
-                tracing::field::display(&access.organization_pub_id),
+            tracing::record_all!(
+                span,
+                key = %access.key_id,
+                organization = %access.organization_pub_id
             );
             request.extensions_mut().insert(Caller(access));
             if let Some(counted) = &counts.key {

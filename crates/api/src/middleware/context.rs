@@ -1,5 +1,7 @@
 //! The outermost layer: every request gets an id, a span and an answer in the documented shape.
 
+use std::cell::RefCell;
+use std::collections::HashMap;
 use std::net::IpAddr;
 use std::panic::AssertUnwindSafe;
 use std::sync::Arc;
@@ -12,6 +14,7 @@ use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage as _, HttpResponse, ResponseError as _};
 use futures_util::FutureExt as _;
+use metrics::SharedString;
 use tokio::time::timeout;
 use tracing::{Instrument as _, Span};
 
@@ -99,7 +102,8 @@ pub async fn context(
     let Deadline(deadline) = request.app_data::<Deadline>().copied().unwrap_or_default();
     let deadline = deadline.saturating_add(held(request.path(), request.query_string()));
     let method = request.method().clone();
-    let route = Matched::of(&request).unwrap_or_else(|| "unmatched".into());
+    let route = Matched::of(&request).route();
+    let client = client(&request).map(tracing::field::display);
     let span = tracing::info_span!(
         "request",
         request_id = id.as_str(),
@@ -108,14 +112,11 @@ pub async fn context(
         parent_id = tracing::field::Empty,
         %method,
         route = &*route,
-        client = tracing::field::Empty,
+        client,
         organization = tracing::field::Empty,
         key = tracing::field::Empty,
     );
-    if let Some(client) = client(&request) {
-        span.record("client", tracing::field::display(client));
-    }
-    let begun = traces::begin_request(&span, format!("{method} {route}"), trace.as_ref());
+    let begun = traces::begin_request(&span, &method, &route, trace.as_ref());
     if let Some(trace) = &trace {
         span.record("trace_id", &trace.id);
         span.record("parent_id", &trace.parent);
@@ -200,43 +201,75 @@ fn log(route: &str, status: StatusCode, started: Instant) {
     }
 }
 
-fn record(method: &Method, route: &str, status: StatusCode, started: Instant) {
+/// Counters of answers of one kind, found by their names once for each thread.
+struct Counters {
+    answered: metrics::Counter,
+    took: metrics::Histogram,
+}
+
+impl Counters {
+    fn new(method: &'static str, route: &Arc<str>, status: u16) -> Self {
+        let route = SharedString::from(Arc::clone(route));
+        Self {
+            answered: metrics::counter!(
+                "http_requests_total",
+                "method" => method,
+                "route" => route.clone(),
+                "status" => status.to_string(),
+            ),
+            took: metrics::histogram!(
+                "http_request_duration_seconds", "method" => method, "route" => route
+            ),
+        }
+    }
+}
+
+/// Method, route and status.
+type Answer = (&'static str, Arc<str>, u16);
+
+thread_local! {
+    static COUNTERS: RefCell<HashMap<Answer, Counters>> = RefCell::default();
+}
+
+fn record(method: &Method, route: &Arc<str>, status: StatusCode, started: Instant) {
     // A method is the client's to invent; the label's values must stay few.
     let method = match *method {
-        Method::GET
-        | Method::HEAD
-        | Method::POST
-        | Method::PUT
-        | Method::DELETE
-        | Method::PATCH
-        | Method::OPTIONS => method.as_str().to_owned(),
-        _ => "other".to_owned(),
+        Method::GET => "GET",
+        Method::HEAD => "HEAD",
+        Method::POST => "POST",
+        Method::PUT => "PUT",
+        Method::DELETE => "DELETE",
+        Method::PATCH => "PATCH",
+        Method::OPTIONS => "OPTIONS",
+        _ => "other",
     };
-    let route = route.to_owned();
-    metrics::counter!(
-        "http_requests_total",
-        "method" => method.clone(),
-        "route" => route.clone(),
-        "status" => status.as_u16().to_string(),
-    )
-    .increment(1);
-    metrics::histogram!("http_request_duration_seconds", "method" => method, "route" => route)
-        .record(started.elapsed());
+    let status = status.as_u16();
+    COUNTERS.with_borrow_mut(|known| {
+        let counters = known
+            .entry((method, Arc::clone(route), status))
+            .or_insert_with(|| Counters::new(method, route, status));
+        counters.answered.increment(1);
+        counters.took.record(started.elapsed());
+    });
 }
 
 /// Counts the requests under way; one whose client is gone ends by being dropped.
-struct InFlight;
+struct InFlight(metrics::Gauge);
 
 impl InFlight {
     fn enter() -> Self {
-        metrics::gauge!("http_requests_in_flight").increment(1);
-        Self
+        thread_local! {
+            static UNDER_WAY: metrics::Gauge = metrics::gauge!("http_requests_in_flight");
+        }
+        let under_way = UNDER_WAY.with(metrics::Gauge::clone);
+        under_way.increment(1);
+        Self(under_way)
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        metrics::gauge!("http_requests_in_flight").decrement(1);
+        self.0.decrement(1);
     }
 }
 
@@ -317,7 +350,7 @@ impl Envelope {
         };
         Rendered {
             status: api.status(),
-            response: std::cell::RefCell::new(Some({
+            response: RefCell::new(Some({
                 let mut response = api.error_response();
                 let body = self.body(&api, response.headers_mut());
                 self.finish_head(&mut response);
@@ -361,7 +394,7 @@ fn foreign(status: StatusCode, error: &Error) -> ApiError {
 #[derive(Debug)]
 struct Rendered {
     status: StatusCode,
-    response: std::cell::RefCell<Option<HttpResponse>>,
+    response: RefCell<Option<HttpResponse>>,
 }
 
 impl std::fmt::Display for Rendered {

@@ -37,7 +37,7 @@ use crate::run::server_key;
 use crate::run::systemd::{Notifier, Sockets};
 use crate::run::worker::{RunningWorker, Worker};
 use crate::state::{AppState, ProcessorSecrets, StateSettings};
-use crate::telemetry::{self, Metrics, Traces};
+use crate::telemetry::{self, Metrics, Telling};
 
 /// The part of the time to stop that is left for the embedded database, at most.
 const RESERVE: Duration = Duration::from_secs(2);
@@ -52,14 +52,14 @@ const SANDBOX_SECRETS: &str = "LESSOR_PROCESSOR_SANDBOX_WEBHOOK_SECRETS";
 ///
 /// # Errors
 /// The filter is not one, or there is no way to the collector.
-pub fn init_logs(config: &Config) -> anyhow::Result<Traces> {
+pub fn init_logs(config: &Config) -> anyhow::Result<Telling> {
     let filter = config.log.as_deref().unwrap_or("info");
     let collector = config.otlp_endpoint.as_deref();
-    let traces = telemetry::init_logs(config.log_format, filter, collector)?;
+    let telling = telemetry::init_logs(config.log_format, filter, collector)?;
     for name in &config.unknown_environment {
         tracing::warn!("{name} is set and means nothing: see `lessor config --describe`");
     }
-    Ok(traces)
+    Ok(telling)
 }
 
 /// Says in the log what has started, and on which database.

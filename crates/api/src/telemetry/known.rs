@@ -45,6 +45,8 @@ pub(crate) const MESSAGES_REFUSED: &str = "lessor_processor_messages_refused_tot
 pub(crate) const PROCESSOR_REQUESTS: &str = "lessor_processor_requests_total";
 /// Connections beyond a limit, which were closed at once, by which.
 pub(crate) const CONNECTIONS_REFUSED: &str = "lessor_connections_refused_total";
+/// Log lines that found no room.
+pub(crate) const LINES_LOST: &str = "lessor_log_lines_lost_total";
 /// Requests that were refused because there were too many, by whose they were.
 pub(crate) const RATE_LIMITED: &str = "lessor_rate_limited_total";
 /// Lists that the replica was to answer, by what came of it.
@@ -291,6 +293,11 @@ pub const METRICS: &[Metric] = &[
         REPLICA_READS,
         &[("result", &["replica", "behind", "unavailable"])],
         "Lists that the replica was to answer, by what came of it",
+    ),
+    counter(
+        LINES_LOST,
+        &[],
+        "Log lines that nobody read as fast as they came",
     ),
     gauge(
         "process_resident_memory_bytes",

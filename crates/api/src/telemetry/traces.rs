@@ -7,6 +7,7 @@ use std::fmt;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::Duration;
 
+use actix_web::http::Method;
 use async_trait::async_trait;
 use opentelemetry::trace::{
     SpanContext, SpanId, Status, TraceContextExt as _, TraceFlags, TraceId, TraceState,
@@ -127,7 +128,12 @@ pub(super) fn collect() {
 
 /// Begins the span of a request as a part of the caller's trace, where spans are collected: before anything
 /// happens in it. Answers the id of the trace that it is a part of.
-pub(crate) fn begin_request(span: &Span, name: String, caller: Option<&Trace>) -> Option<String> {
+pub(crate) fn begin_request(
+    span: &Span,
+    method: &Method,
+    route: &str,
+    caller: Option<&Trace>,
+) -> Option<String> {
     if !IS_COLLECTED.load(Ordering::Relaxed) {
         return None;
     }
@@ -138,7 +144,7 @@ pub(crate) fn begin_request(span: &Span, name: String, caller: Option<&Trace>) -
     }
     let context = span.context();
     let begun = context.span();
-    begun.update_name(name);
+    begun.update_name(format!("{method} {route}"));
     let begun = begun.span_context();
     begun.is_valid().then(|| begun.trace_id().to_string())
 }
