@@ -99,7 +99,8 @@ impl PgSettings {
     /// coordinator is left to choose: of statements that name no organization it has no plan for every value.
     ///
     /// Nothing is compiled for a plan: what a row security's condition lets through the planner cannot know, and takes for
-    /// dear what takes a millisecond. To compile that took 90.
+    /// dear what takes a millisecond. To compile that took 90. Nor is it shared out among processes, which take longer to
+    /// begin than a page takes to be read, and take processors from others.
     ///
     /// On a cluster every node is told for whom a transaction works; elsewhere nobody reads that setting.
     fn opening_sql(&self, shows: Shows) -> String {
@@ -125,6 +126,7 @@ impl PgSettings {
         format!(
             "{read_only}{set} statement_timeout = {}; {set} lock_timeout = {}; \
              {set} idle_in_transaction_session_timeout = {}; {set} jit = off; \
+             {set} max_parallel_workers_per_gather = 0; \
              DO $$ BEGIN {} {} \
              IF NOT EXISTS (SELECT FROM pg_extension WHERE extname = 'citus') \
              THEN {set} plan_cache_mode = force_generic_plan; END IF; \

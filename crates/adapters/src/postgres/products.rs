@@ -24,7 +24,7 @@ use super::kept::Keep as _;
 use super::metadata::{OF_PRODUCTS, has_each};
 use super::paging::{self, Mark, after, within};
 use super::schema::{product_variants, products};
-use super::search::{self, is_found};
+use super::search::{self, Sought};
 use super::version::{self, compare_and_set};
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
@@ -158,10 +158,11 @@ macro_rules! is_any {
 }
 
 /// The organization's products that the filter shows.
-fn filtered(
+async fn filtered(
+    connection: &AsyncPgConnection,
     organization: OrganizationId,
     filter: &ProductFilter,
-) -> products::BoxedQuery<'static, Pg> {
+) -> Result<products::BoxedQuery<'static, Pg>, StoreError> {
     let mut query = products::table
         .filter(products::organization_id.eq(organization.get()))
         .into_boxed();
@@ -180,10 +181,14 @@ fn filtered(
     if !filter.external_ids.is_empty() {
         query = query.filter(products::external_id.eq_any(texts(&filter.external_ids)));
     }
-    if !filter.categories.is_empty() {
-        let ids: Vec<i64> = filter.categories.iter().map(|id| id.get()).collect();
-        query = query.filter(products::category_id.eq_any(ids));
-    }
+    query = match filter.categories.as_slice() {
+        [] => query,
+        [category] => query.filter(products::category_id.eq(category.get())),
+        several => {
+            let ids: Vec<i64> = several.iter().map(|id| id.get()).collect();
+            query.filter(products::category_id.eq_any(ids))
+        }
+    };
     if !filter.skus.is_empty() {
         query = query.filter(products::sku.eq_any(texts(&filter.skus)));
     }
@@ -192,10 +197,10 @@ fn filtered(
     for has in has_each(&OF_PRODUCTS, organization, &filter.metadata) {
         query = query.filter(has);
     }
-    if let Some(term) = &filter.search {
-        query = query.filter(is_found(organization, term));
-    }
-    query
+    Ok(match &filter.search {
+        Some(term) => Sought::new(connection, organization, term).await?.of(query),
+        None => query,
+    })
 }
 
 /// The column that a list is sorted by.
@@ -303,7 +308,9 @@ impl ProductStore for PgUnitOfWork {
         order: SortOrder,
         page: Page,
     ) -> Result<Vec<Product>, StoreError> {
-        let query = sorted(filtered(organization, filter), sort, order).limit(page.limit.into());
+        let connection = self.connection()?;
+        let query = filtered(connection, organization, filter).await?;
+        let query = sorted(query, sort, order).limit(page.limit.into());
         let query = match page.start {
             Start::Offset(offset) => query.offset(offset.into()),
             Start::After(id) => {
@@ -316,7 +323,7 @@ impl ProductStore for PgUnitOfWork {
                 query.filter(after(&mark, order))
             }
         };
-        load(self.connection()?, query).await
+        load(connection, query).await
     }
 
     async fn count(
@@ -325,8 +332,9 @@ impl ProductStore for PgUnitOfWork {
         filter: &ProductFilter,
         most: u64,
     ) -> Result<u64, StoreError> {
-        let rows = filtered(organization, filter).select(1.into_sql::<Integer>());
-        paging::count(rows, most, self.connection()?).await
+        let connection = self.connection()?;
+        let rows = filtered(connection, organization, filter).await?;
+        paging::count(rows.select(1.into_sql::<Integer>()), most, connection).await
     }
 
     async fn lock(

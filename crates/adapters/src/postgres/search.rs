@@ -4,18 +4,29 @@
 //! pieces of one, two and three characters of each, of which triggers make rows that an index
 //! knows. The texts with the pieces of a term are found by it, and of these the ones that hold the
 //! term itself are kept. No extension is needed, and no character has a meaning of its own.
+//!
+//! How many texts have a piece decides how the term is looked for, and is therefore asked first, up to a number.
 
-use diesel::dsl::{AsExprOf, sql};
-use diesel::expression::{SqlLiteral, UncheckedBind};
+use diesel::dsl::sql;
+use diesel::pg::Pg;
+use diesel::prelude::*;
 use diesel::sql_types::{Array, BigInt, Bool, Integer, Text};
+use diesel_async::{AsyncPgConnection, RunQueryDsl as _};
 use lessor_domain::ids::OrganizationId;
+use lessor_domain::ports::StoreError;
 use lessor_domain::text::SearchTerm;
+
+use super::error::store_error;
+use super::kept::Keep as _;
+use super::schema::products;
 
 /// The most characters of a piece.
 const LONGEST: usize = 3;
 /// The most pieces of a term that are looked for: so many leave few texts to be compared, however
 /// long the term is.
 const ENOUGH: usize = 8;
+/// From so many texts on a piece is one of many.
+const MANY: i64 = 1_000;
 
 /// The pieces of this size, each once: a number of ten bits for each character, as the migration
 /// says. Characters of other scripts may share some, which costs time and finds nothing wrong.
@@ -54,53 +65,177 @@ fn telling(folded: &str) -> Vec<i32> {
     all.into_iter().step_by(step).collect()
 }
 
-type With<T, U, S> = UncheckedBind<SqlLiteral<Bool, T>, AsExprOf<U, S>>;
-type OfOrganization = UncheckedBind<SqlLiteral<Bool>, AsExprOf<i64, BigInt>>;
-/// The organization of the pieces, the pieces, how many they are, and the term.
-type Sought<T> =
-    With<With<With<With<T, i64, BigInt>, Vec<i32>, Array<Integer>>, i64, BigInt>, String, Text>;
-type Own = Sought<OfOrganization>;
-type AndSold = Sought<With<Own, i64, BigInt>>;
+/// A piece of a term, and how many texts have it: of the products themselves, and of variants. No more than many are
+/// counted.
+#[derive(Clone, Copy, Debug, QueryableByName)]
+struct Piece {
+    #[diesel(sql_type = Integer)]
+    piece: i32,
+    #[diesel(sql_type = BigInt)]
+    own: i64,
+    #[diesel(sql_type = BigInt)]
+    sold: i64,
+}
 
-/// Whether the term is in the product's own texts, or in those of a variant that is not archived.
-pub(super) fn is_found(
-    organization: OrganizationId,
-    term: &SearchTerm,
-) -> SqlLiteral<Bool, AndSold> {
-    let organization = organization.get();
-    let term = term.folded();
-    let pieces = telling(&term);
-    let all = i64::try_from(pieces.len()).unwrap_or(i64::MAX);
-    sql::<Bool>("products.id IN (SELECT own.id FROM products AS own WHERE own.organization_id = ")
-        .bind::<BigInt, _>(organization)
-        .sql(
-            " AND own.id IN (SELECT piece.product_id FROM product_search_pieces AS piece \
-         WHERE piece.organization_id = ",
+/// How a term is looked for.
+#[derive(Debug, PartialEq, Eq)]
+enum Way {
+    /// Few texts have these pieces, those of products the one and those of variants the other: all of them are read.
+    Rarest { own: i32, sold: i32 },
+    /// Many have each piece, but perhaps not all of them: those are found that do.
+    Together(Vec<i32>),
+    /// Many have the term: the list is read until there are enough.
+    Along,
+}
+
+impl Way {
+    /// For a term with these pieces.
+    fn of(pieces: &[Piece]) -> Self {
+        let own = pieces.iter().min_by_key(|piece| piece.own);
+        let sold = pieces.iter().min_by_key(|piece| piece.sold);
+        match (own, sold) {
+            (Some(own), Some(sold)) if own.own < MANY && sold.sold < MANY => Self::Rarest {
+                own: own.piece,
+                sold: sold.piece,
+            },
+            _ if pieces.len() > 1 => {
+                Self::Together(pieces.iter().map(|piece| piece.piece).collect())
+            }
+            _ => Self::Along,
+        }
+    }
+}
+
+/// A term of an organization, and how it is looked for.
+pub(super) struct Sought {
+    organization: i64,
+    term: String,
+    way: Way,
+}
+
+impl Sought {
+    /// Asks how to look for the term.
+    pub(super) async fn new(
+        mut connection: &AsyncPgConnection,
+        organization: OrganizationId,
+        term: &SearchTerm,
+    ) -> Result<Self, StoreError> {
+        let (organization, term) = (organization.get(), term.folded());
+        let counted: Vec<Piece> = diesel::sql_query(
+            "SELECT sought.piece AS piece, \
+             (SELECT count(*) FROM (SELECT FROM product_search_pieces AS own \
+             WHERE own.organization_id = $1 AND own.piece = sought.piece LIMIT $3) AS few) AS own, \
+             (SELECT count(*) FROM (SELECT FROM variant_search_pieces AS sold \
+             WHERE sold.organization_id = $1 AND sold.piece = sought.piece LIMIT $3) AS few) AS sold \
+             FROM unnest($2) AS sought(piece)",
         )
         .bind::<BigInt, _>(organization)
-        .sql(" AND piece.piece = ANY(")
-        .bind::<Array<Integer>, _>(pieces.clone())
-        .sql(") GROUP BY piece.product_id HAVING count(*) = ")
-        .bind::<BigInt, _>(all)
-        .sql(") AND strpos(own.search_text, ")
-        .bind::<Text, _>(term.clone())
-        .sql(
-            ") > 0 UNION ALL SELECT sold.product_id FROM product_variants AS sold \
-         WHERE sold.status <> 'archived' AND sold.organization_id = ",
-        )
-        .bind::<BigInt, _>(organization)
-        .sql(
-            " AND sold.id IN (SELECT piece.variant_id FROM variant_search_pieces AS piece \
-         WHERE piece.organization_id = ",
-        )
-        .bind::<BigInt, _>(organization)
-        .sql(" AND piece.piece = ANY(")
-        .bind::<Array<Integer>, _>(pieces)
-        .sql(") GROUP BY piece.variant_id HAVING count(*) = ")
-        .bind::<BigInt, _>(all)
-        .sql(") AND strpos(sold.search_text, ")
-        .bind::<Text, _>(term)
-        .sql(") > 0)")
+        .bind::<Array<Integer>, _>(telling(&term))
+        .bind::<BigInt, _>(MANY)
+        .kept()
+        .load(&mut connection)
+        .await
+        .map_err(store_error)?;
+        Ok(Self {
+            organization,
+            term,
+            way: Way::of(&counted),
+        })
+    }
+
+    /// Those of the products of which the term is in their own texts, or in those of a variant that is not archived.
+    pub(super) fn of(
+        self,
+        query: products::BoxedQuery<'static, Pg>,
+    ) -> products::BoxedQuery<'static, Pg> {
+        let Self {
+            organization,
+            term,
+            way,
+        } = self;
+        match way {
+            // Arrays, since they are few: the planner cannot know, and would rather read all products.
+            Way::Rarest { own, sold } => query.filter(
+                sql::<Bool>(
+                    "products.id = ANY(ARRAY(SELECT own.id FROM products AS own WHERE own.organization_id = ",
+                )
+                .bind::<BigInt, _>(organization)
+                .sql(
+                    " AND own.id = ANY(ARRAY(SELECT piece.product_id FROM product_search_pieces AS piece \
+                     WHERE piece.organization_id = ",
+                )
+                .bind::<BigInt, _>(organization)
+                .sql(" AND piece.piece = ")
+                .bind::<Integer, _>(own)
+                .sql(")) AND strpos(own.search_text, ")
+                .bind::<Text, _>(term.clone())
+                .sql(
+                    ") > 0 UNION ALL SELECT sold.product_id FROM product_variants AS sold \
+                     WHERE sold.status <> 'archived' AND sold.organization_id = ",
+                )
+                .bind::<BigInt, _>(organization)
+                .sql(
+                    " AND sold.id = ANY(ARRAY(SELECT piece.variant_id FROM variant_search_pieces AS piece \
+                     WHERE piece.organization_id = ",
+                )
+                .bind::<BigInt, _>(organization)
+                .sql(" AND piece.piece = ")
+                .bind::<Integer, _>(sold)
+                .sql(")) AND strpos(sold.search_text, ")
+                .bind::<Text, _>(term)
+                .sql(") > 0))"),
+            ),
+            Way::Together(pieces) => {
+                let all = i64::try_from(pieces.len()).unwrap_or(i64::MAX);
+                query.filter(
+                    sql::<Bool>(
+                        "products.id IN (SELECT own.id FROM products AS own WHERE own.organization_id = ",
+                    )
+                    .bind::<BigInt, _>(organization)
+                    .sql(
+                        " AND own.id IN (SELECT piece.product_id FROM product_search_pieces AS piece \
+                         WHERE piece.organization_id = ",
+                    )
+                    .bind::<BigInt, _>(organization)
+                    .sql(" AND piece.piece = ANY(")
+                    .bind::<Array<Integer>, _>(pieces.clone())
+                    .sql(") GROUP BY piece.product_id HAVING count(*) = ")
+                    .bind::<BigInt, _>(all)
+                    .sql(") AND strpos(own.search_text, ")
+                    .bind::<Text, _>(term.clone())
+                    .sql(
+                        ") > 0 UNION ALL SELECT sold.product_id FROM product_variants AS sold \
+                         WHERE sold.status <> 'archived' AND sold.organization_id = ",
+                    )
+                    .bind::<BigInt, _>(organization)
+                    .sql(
+                        " AND sold.id IN (SELECT piece.variant_id FROM variant_search_pieces AS piece \
+                         WHERE piece.organization_id = ",
+                    )
+                    .bind::<BigInt, _>(organization)
+                    .sql(" AND piece.piece = ANY(")
+                    .bind::<Array<Integer>, _>(pieces)
+                    .sql(") GROUP BY piece.variant_id HAVING count(*) = ")
+                    .bind::<BigInt, _>(all)
+                    .sql(") AND strpos(sold.search_text, ")
+                    .bind::<Text, _>(term)
+                    .sql(") > 0)"),
+                )
+            }
+            Way::Along => query.filter(
+                sql::<Bool>("(strpos(products.search_text, ")
+                    .bind::<Text, _>(term.clone())
+                    .sql(
+                        ") > 0 OR EXISTS (SELECT FROM product_variants AS sold \
+                         WHERE sold.organization_id = products.organization_id \
+                         AND sold.product_id = products.id AND sold.status <> 'archived' \
+                         AND strpos(sold.search_text, ",
+                    )
+                    .bind::<Text, _>(term)
+                    .sql(") > 0))"),
+            ),
+        }
+    }
 }
 
 #[cfg(test)]
@@ -134,6 +269,30 @@ mod tests {
             let pieces = telling(term);
             assert!((1..=ENOUGH).contains(&pieces.len()), "{term}: {pieces:?}");
             assert!(pieces.iter().all(|it| longest(term).contains(it)), "{term}");
+        }
+    }
+
+    #[test]
+    fn a_term_is_looked_for_by_how_many_have_its_pieces() {
+        let piece = |piece, own, sold| Piece { piece, own, sold };
+        for (pieces, way) in [
+            (
+                vec![piece(1, 5, MANY), piece(2, MANY, 0)],
+                Way::Rarest { own: 1, sold: 2 },
+            ),
+            (vec![piece(1, 0, 0)], Way::Rarest { own: 1, sold: 1 }),
+            (vec![piece(1, MANY, 0)], Way::Along),
+            (vec![piece(1, 0, MANY)], Way::Along),
+            (
+                vec![piece(1, MANY, 0), piece(2, MANY, 0)],
+                Way::Together(vec![1, 2]),
+            ),
+            (
+                vec![piece(1, 0, MANY), piece(2, 0, MANY)],
+                Way::Together(vec![1, 2]),
+            ),
+        ] {
+            assert_eq!(Way::of(&pieces), way, "{pieces:?}");
         }
     }
 

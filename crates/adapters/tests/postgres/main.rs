@@ -28,6 +28,7 @@ mod replica;
 mod round_trips;
 mod rows;
 mod schema;
+mod searches;
 mod secrets;
 mod server_key;
 mod simulated;

@@ -59,6 +59,12 @@ impl<K, T> Clone for Totals<K, T> {
 }
 
 impl<K: Eq + Hash + Clone, T: Clone> Totals<K, T> {
+    /// The total, where it was counted a moment ago.
+    pub(crate) fn told(&self, key: &K) -> Option<T> {
+        let counted = self.0.get(key).filter(Counted::is_told);
+        counted.map(|counted| counted.total)
+    }
+
     /// The total, counted anew when it was last counted a while ago: by one of those who ask for it, while
     /// the others wait. For what is known to be much.
     pub(crate) async fn total(
@@ -81,10 +87,10 @@ impl<K: Eq + Hash + Clone, T: Clone> Totals<K, T> {
         is_much: impl FnOnce(&T) -> bool,
         count: impl Future<Output = Result<T, ApiError>>,
     ) -> Result<T, ApiError> {
-        let Self(kept) = self;
-        if let Some(counted) = kept.get(key).filter(Counted::is_told) {
-            return Ok(counted.total);
+        if let Some(told) = self.told(key) {
+            return Ok(told);
         }
+        let Self(kept) = self;
         let total = count.await?;
         if is_much(&total) {
             kept.insert(key.clone(), Counted::now(total.clone()));

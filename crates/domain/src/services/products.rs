@@ -378,6 +378,8 @@ pub struct ListProducts {
     pub order: SortOrder,
     /// Which part of the list.
     pub page: Page,
+    /// Whether they are counted: who knows how many they are need not have it done again.
+    pub is_counted: bool,
 }
 
 #[async_trait]
@@ -412,7 +414,7 @@ impl UseCase for ListProducts {
             .list(organization, &filter, self.sort, self.order, page)
             .await?;
         let mut slice = Slice::found(found, self.page);
-        if slice.total.is_none() {
+        if slice.total.is_none() && self.is_counted {
             let most = COUNTED + 1;
             let counted = uow.products().count(organization, &filter, most).await?;
             slice.total = (counted < most).then_some(counted);

@@ -125,6 +125,7 @@ impl ListProductsQuery {
             },
             sort: self.sort_by.plain().unwrap_or_default(),
             order: self.sort_order.plain().unwrap_or_default(),
+            is_counted: true,
         })
     }
 }
@@ -153,14 +154,16 @@ pub(super) async fn list_products(
     call: Call,
     QueryParams(query): QueryParams<ListProductsQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let list = query.command()?;
-    let count = list.count();
+    let mut list = query.command()?;
+    let totals = &call.state().product_totals;
+    let key = (call.access().organization_id, list.count());
+    let told = totals.told(&key);
+    list.is_counted = told.is_none();
     let mut slice = call.list(list).await?;
-    if slice.total.is_none() {
-        let totals = &call.state().product_totals;
-        let key = (call.access().organization_id, count);
-        slice.total = Some(totals.total(&key, call.list(key.1.clone())).await?);
-    }
+    slice.total = match slice.total.or(told) {
+        None => Some(totals.total(&key, call.list(key.1.clone())).await?),
+        known => known,
+    };
     let mut response = listed(&call, &slice, |product| product.id);
     Ok(response.json(ProductList {
         results: slice.items.iter().map(Into::into).collect(),
