@@ -25,7 +25,7 @@ use super::PgUnitOfWork;
 use super::decode::{Place, counted};
 use super::encode::text;
 use super::error::store_error;
-use super::kept::{Keep as _, Kept};
+use super::kept::{self, Keep as _, Kept};
 use super::schema::{deliveries, webhook_endpoint_health as health};
 
 diesel::define_sql_function! {
@@ -298,8 +298,8 @@ fn is_claim(delivery: &Delivery) -> _ {
         .and(deliveries::claimed_until.is_not_null())
 }
 
-async fn keep(connection: &mut AsyncPgConnection, rows: &[Row]) -> Result<usize, StoreError> {
-    diesel::insert_into(deliveries::table)
+async fn keep(connection: &AsyncPgConnection, rows: &[Row]) -> Result<usize, StoreError> {
+    let insert = diesel::insert_into(deliveries::table)
         .values(rows)
         .on_conflict((
             deliveries::organization_id,
@@ -309,8 +309,8 @@ async fn keep(connection: &mut AsyncPgConnection, rows: &[Row]) -> Result<usize,
         // Written out: what a parameter stands for no generic plan knows, which then finds no index.
         .filter_target(sql::<Bool>(IS_PENDING))
         .do_update()
-        .set(deliveries::due_at.eq(least(deliveries::due_at, excluded(deliveries::due_at))))
-        .execute(connection)
+        .set(deliveries::due_at.eq(least(deliveries::due_at, excluded(deliveries::due_at))));
+    kept::insert(rows.len(), insert, connection)
         .await
         .map_err(store_error)
 }

@@ -5,6 +5,7 @@ use std::fmt;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 use std::time::Duration;
 
+use futures_util::stream::{self, StreamExt as _};
 use lessor_domain::access::Mode;
 use lessor_domain::cause::chain;
 use lessor_domain::ids::OrganizationId;
@@ -18,6 +19,8 @@ use tokio_util::sync::CancellationToken;
 /// process's feeds, and while nobody does. Numbering is a transaction of its own, which the writers share.
 const GATHERED: Duration = Duration::from_millis(20);
 const GATHERED_FOR_NOBODY: Duration = Duration::from_millis(200);
+/// How many feeds are numbered at a time: each waits for the database, and one that many listen to for long.
+const AT_A_TIME: usize = 4;
 
 /// The feeds of a process: what was written there and waits for numbers, and who waits for what.
 /// Clones share it.
@@ -121,7 +124,7 @@ impl Feeds {
             self.0.to_number.notified().await;
             sleep(self.patience()).await;
             let written = std::mem::take(&mut *self.0.written());
-            for (organization_id, mode) in written {
+            let number = async |(organization_id, mode)| {
                 let scope = Scope {
                     organization_id,
                     mode,
@@ -134,7 +137,10 @@ impl Feeds {
                         "events are numbered later"
                     ),
                 }
-            }
+            };
+            stream::iter(written)
+                .for_each_concurrent(AT_A_TIME, number)
+                .await;
         }
     }
 }

@@ -83,13 +83,15 @@ pub(super) async fn fan_out(
         ..Stretch::default()
     };
     let heads = uow.events().heads(scope, &[], stretch, numbered).await?;
-    for listener in &listeners {
-        let heard = heads.iter().filter(|head| listener.hears(head.event_type));
-        let new: Vec<NewDelivery> = heard
-            .map(|head| delivery_of(head, listener.endpoint_id, scope, ids, now))
-            .collect();
-        queue(uow, &new).await?;
-    }
+    // All at once: each statement is waited for, and the scope's next events wait for all.
+    let new: Vec<NewDelivery> = listeners
+        .iter()
+        .flat_map(|listener| {
+            let heard = heads.iter().filter(|head| listener.hears(head.event_type));
+            heard.map(|head| delivery_of(head, listener.endpoint_id, scope, ids, now))
+        })
+        .collect();
+    queue(uow, &new).await?;
     Ok(())
 }
 
