@@ -158,11 +158,11 @@ macro_rules! is_any {
 }
 
 /// The organization's products that the filter shows.
-async fn filtered(
-    connection: &AsyncPgConnection,
+fn filtered(
     organization: OrganizationId,
     filter: &ProductFilter,
-) -> Result<products::BoxedQuery<'static, Pg>, StoreError> {
+    sought: Option<Sought>,
+) -> products::BoxedQuery<'static, Pg> {
     let mut query = products::table
         .filter(products::organization_id.eq(organization.get()))
         .into_boxed();
@@ -197,10 +197,10 @@ async fn filtered(
     for has in has_each(&OF_PRODUCTS, organization, &filter.metadata) {
         query = query.filter(has);
     }
-    Ok(match &filter.search {
-        Some(term) => Sought::new(connection, organization, term).await?.of(query),
+    match sought {
+        Some(sought) => sought.of(query),
         None => query,
-    })
+    }
 }
 
 /// The column that a list is sorted by.
@@ -281,6 +281,26 @@ macro_rules! locked {
     }};
 }
 
+impl PgUnitOfWork {
+    /// How the filter's term is looked for. It is asked once: a page is counted as it was read.
+    async fn sought(
+        &mut self,
+        organization: OrganizationId,
+        filter: &ProductFilter,
+    ) -> Result<Option<Sought>, StoreError> {
+        let Some(term) = &filter.search else {
+            return Ok(None);
+        };
+        let known = self.sought.take();
+        let sought = match known.filter(|known| known.is(organization, term)) {
+            Some(known) => known,
+            None => Sought::new(self.connection()?, organization, term).await?,
+        };
+        self.sought = Some(sought.clone());
+        Ok(Some(sought))
+    }
+}
+
 #[async_trait]
 impl ProductStore for PgUnitOfWork {
     async fn insert(&mut self, product: &Product) -> Result<(), StoreError> {
@@ -308,8 +328,8 @@ impl ProductStore for PgUnitOfWork {
         order: SortOrder,
         page: Page,
     ) -> Result<Vec<Product>, StoreError> {
-        let connection = self.connection()?;
-        let query = filtered(connection, organization, filter).await?;
+        let sought = self.sought(organization, filter).await?;
+        let query = filtered(organization, filter, sought);
         let query = sorted(query, sort, order).limit(page.limit.into());
         let query = match page.start {
             Start::Offset(offset) => query.offset(offset.into()),
@@ -323,7 +343,7 @@ impl ProductStore for PgUnitOfWork {
                 query.filter(after(&mark, order))
             }
         };
-        load(connection, query).await
+        load(self.connection()?, query).await
     }
 
     async fn count(
@@ -332,9 +352,9 @@ impl ProductStore for PgUnitOfWork {
         filter: &ProductFilter,
         most: u64,
     ) -> Result<u64, StoreError> {
-        let connection = self.connection()?;
-        let rows = filtered(connection, organization, filter).await?;
-        paging::count(rows.select(1.into_sql::<Integer>()), most, connection).await
+        let sought = self.sought(organization, filter).await?;
+        let rows = filtered(organization, filter, sought).select(1.into_sql::<Integer>());
+        paging::count(rows, most, self.connection()?).await
     }
 
     async fn lock(

@@ -78,7 +78,7 @@ struct Piece {
 }
 
 /// How a term is looked for.
-#[derive(Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 enum Way {
     /// Few texts have these pieces, those of products the one and those of variants the other: all of them are read.
     Rarest { own: i32, sold: i32 },
@@ -107,6 +107,7 @@ impl Way {
 }
 
 /// A term of an organization, and how it is looked for.
+#[derive(Clone, Debug)]
 pub(super) struct Sought {
     organization: i64,
     term: String,
@@ -141,6 +142,11 @@ impl Sought {
             term,
             way: Way::of(&counted),
         })
+    }
+
+    /// Whether it is this term of this organization.
+    pub(super) fn is(&self, organization: OrganizationId, term: &SearchTerm) -> bool {
+        self.organization == organization.get() && self.term == term.folded()
     }
 
     /// Those of the products of which the term is in their own texts, or in those of a variant that is not archived.

@@ -23,6 +23,7 @@ use super::line::Session;
 use super::pool::{Connection, PgPool, PgSettings, PoolStatus, no_connection};
 use super::position::LastCommit;
 use super::seal::SealingKey;
+use super::search::Sought;
 use super::secrets::SecretKeys;
 use super::url::InvalidUrl;
 
@@ -190,6 +191,8 @@ pub struct PgUnitOfWork {
     pub(super) born: HashSet<CustomerPubId>,
     /// What it writes down in that name at its end.
     pub(super) notes: Notes,
+    /// The term that it looked for last.
+    pub(super) sought: Option<Sought>,
 }
 
 impl PgUnitOfWork {
@@ -206,6 +209,7 @@ impl PgUnitOfWork {
             sealing: HashMap::new(),
             born: HashSet::new(),
             notes: Notes::default(),
+            sought: None,
         }
     }
 
