@@ -12,7 +12,8 @@ const COPIES: u32 = 1_200;
 fn compared(term: &str) -> String {
     format!(
         "SELECT id FROM products WHERE status <> 'archived' AND (position('{term}' IN search_text) > 0 \
-         OR EXISTS (SELECT FROM product_variants AS sold WHERE sold.product_id = products.id \
+         OR EXISTS (SELECT FROM product_variants AS sold \
+         WHERE sold.organization_id = products.organization_id AND sold.product_id = products.id \
          AND sold.status <> 'archived' AND position('{term}' IN sold.search_text) > 0)) \
          ORDER BY created_at, id"
     )
