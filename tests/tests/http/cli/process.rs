@@ -5,15 +5,16 @@
 )]
 
 use std::fmt::Write as _;
-use std::io::{BufRead as _, BufReader};
+use std::io::{BufRead as _, BufReader, Read as _};
 use std::process::{Child, Stdio};
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 
-use lessor_tests::server::PATIENCE;
+use lessor_adapters::testing::TestDatabase;
+use lessor_tests::server::{PATIENCE, SERVER_KEY};
 use lessor_tests::{Client, Folder, Server, answer, lessor, raw, run, text};
-use rustix::process::Signal;
-use serde_json::json;
+use rustix::process::{Pid, Signal, kill_process};
+use serde_json::{Value, json};
 use tokio::io::AsyncWriteExt as _;
 
 use crate::BINARY;
@@ -74,9 +75,46 @@ async fn the_demo_ends_with_a_page_to_go_through() {
     let stop = said.split("kill -TERM ").nth(1).unwrap();
     let pid: i32 = stop.trim().trim_end_matches('.').parse().unwrap();
     assert_eq!(u32::try_from(pid), Ok(demo.id()));
-    rustix::process::kill_process(rustix::process::Pid::from_raw(pid).unwrap(), Signal::TERM)
-        .unwrap();
+    kill_process(Pid::from_raw(pid).unwrap(), Signal::TERM).unwrap();
     assert!(demo.wait().unwrap().success());
+}
+
+/// Whoever does not read the log stops nobody: a pipe is full long before the last of these.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_log_that_nobody_reads_stops_nothing() {
+    let database = TestDatabase::create().await;
+    let folder = Folder::new("unread-log");
+    let mut serve = lessor(BINARY, &folder);
+    serve
+        .env("DATABASE_URL", database.url())
+        .env("LESSOR_SERVER_SECRET", SERVER_KEY)
+        .args(["--json", "serve", "--listen", "127.0.0.1:0"])
+        .args(["--log-format", "json", "--address-rate-limit", "off"])
+        .stdout(Stdio::piped())
+        .stderr(Stdio::piped());
+    let mut server = serve.spawn().unwrap();
+    let mut line = String::new();
+    let stdout = server.stdout.take().unwrap();
+    BufReader::new(stdout).read_line(&mut line).unwrap();
+    let greeting: Value = serde_json::from_str(&line).unwrap();
+    let nowhere = format!("{}/nowhere", text(&greeting["url"]));
+    let client = reqwest::Client::builder()
+        .timeout(PATIENCE)
+        .build()
+        .unwrap();
+    for number in 0..1_000 {
+        let answer = client.get(&nowhere).send().await;
+        assert_eq!(answer.unwrap().status(), 404, "{number}");
+    }
+    kill_process(Pid::from_child(&server), Signal::TERM).unwrap();
+    assert!(server.wait().unwrap().success());
+    let mut log = Vec::new();
+    let mut stderr = server.stderr.take().unwrap();
+    stderr.read_to_end(&mut log).unwrap();
+    let written = String::from_utf8_lossy(&log)
+        .matches("\"answered\"")
+        .count();
+    assert!((1..1_000).contains(&written), "{written} lines fit in");
 }
 
 /// A request whose body is still on its way when the process is told to stop is answered; the process
@@ -140,7 +178,7 @@ fn serving(folder: &Folder) -> (Child, String) {
     let mut said = String::new();
     let mut output = BufReader::new(server.stdout.take().unwrap());
     output.read_line(&mut said).unwrap();
-    let said: serde_json::Value = serde_json::from_str(&said).unwrap_or_default();
+    let said: Value = serde_json::from_str(&said).unwrap_or_default();
     let url = text(&said["url"]);
     assert!(!url.is_empty(), "{said}");
     (server, url)
@@ -148,8 +186,8 @@ fn serving(folder: &Folder) -> (Child, String) {
 
 /// Tells the process to stop, which it does in order.
 fn stopped(mut server: Child) {
-    let pid = rustix::process::Pid::from_child(&server);
-    rustix::process::kill_process(pid, Signal::TERM).unwrap();
+    let pid = Pid::from_child(&server);
+    kill_process(pid, Signal::TERM).unwrap();
     assert!(server.wait().unwrap().success());
 }
 
@@ -192,7 +230,7 @@ async fn begin(http: &reqwest::Client, client: &Client, email: &str) -> Option<(
     let answer = sent.ok()?;
     let status = answer.status().as_u16();
     let bytes = answer.bytes().await.ok()?;
-    let made: serde_json::Value = serde_json::from_slice(&bytes).unwrap_or_default();
+    let made: Value = serde_json::from_slice(&bytes).unwrap_or_default();
     Some((status, text(&made["id"])))
 }
 
@@ -241,7 +279,7 @@ async fn the_death_of_the_embedded_database_is_survived() {
         tokio::task::yield_now().await;
     }
     let killed = server.postmaster().unwrap();
-    rustix::process::kill_process(killed, Signal::KILL).unwrap();
+    kill_process(killed, Signal::KILL).unwrap();
     while server.postmaster().is_none_or(|pid| pid == killed) {
         assert!(std::time::Instant::now() < deadline, "it stays dead");
         tokio::task::yield_now().await;
