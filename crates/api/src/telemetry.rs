@@ -74,7 +74,7 @@ pub struct Telling {
     _lines: WorkerGuard,
 }
 
-/// Starts logging, of a process that runs on: lines are written [aside](lines). `filter` is a `tracing` directive list, such
+/// Starts logging, of a process that runs on: lines are written aside. `filter` is a `tracing` directive list, such
 /// as `info,lessor=debug`. Panics are logged like errors. A collector of traces is told of spans, whatever is logged.
 ///
 /// # Errors
