@@ -159,88 +159,61 @@ impl Sought {
             term,
             way,
         } = self;
-        match way {
-            // Arrays, since they are few: the planner cannot know, and would rather read all products.
-            Way::Rarest { own, sold } => query.filter(
-                sql::<Bool>(
-                    "products.id = ANY(ARRAY(SELECT own.id FROM products AS own WHERE own.organization_id = ",
-                )
-                .bind::<BigInt, _>(organization)
-                .sql(
-                    " AND own.id = ANY(ARRAY(SELECT piece.product_id FROM product_search_pieces AS piece \
-                     WHERE piece.organization_id = ",
-                )
-                .bind::<BigInt, _>(organization)
-                .sql(" AND piece.piece = ")
-                .bind::<Integer, _>(own)
-                .sql(")) AND strpos(own.search_text, ")
-                .bind::<Text, _>(term.clone())
-                .sql(
-                    ") > 0 UNION ALL SELECT sold.product_id FROM product_variants AS sold \
-                     WHERE sold.status <> 'archived' AND sold.organization_id = ",
-                )
-                .bind::<BigInt, _>(organization)
-                .sql(
-                    " AND sold.id = ANY(ARRAY(SELECT piece.variant_id FROM variant_search_pieces AS piece \
-                     WHERE piece.organization_id = ",
-                )
-                .bind::<BigInt, _>(organization)
-                .sql(" AND piece.piece = ")
-                .bind::<Integer, _>(sold)
-                .sql(")) AND strpos(sold.search_text, ")
-                .bind::<Text, _>(term)
-                .sql(") > 0))"),
-            ),
-            Way::Together(pieces) => {
-                let all = i64::try_from(pieces.len()).unwrap_or(i64::MAX);
-                query.filter(
-                    sql::<Bool>(
-                        "products.id IN (SELECT own.id FROM products AS own WHERE own.organization_id = ",
-                    )
-                    .bind::<BigInt, _>(organization)
-                    .sql(
-                        " AND own.id IN (SELECT piece.product_id FROM product_search_pieces AS piece \
-                         WHERE piece.organization_id = ",
-                    )
-                    .bind::<BigInt, _>(organization)
-                    .sql(" AND piece.piece = ANY(")
-                    .bind::<Array<Integer>, _>(pieces.clone())
-                    .sql(") GROUP BY piece.product_id HAVING count(*) = ")
-                    .bind::<BigInt, _>(all)
-                    .sql(") AND strpos(own.search_text, ")
-                    .bind::<Text, _>(term.clone())
-                    .sql(
-                        ") > 0 UNION ALL SELECT sold.product_id FROM product_variants AS sold \
-                         WHERE sold.status <> 'archived' AND sold.organization_id = ",
-                    )
-                    .bind::<BigInt, _>(organization)
-                    .sql(
-                        " AND sold.id IN (SELECT piece.variant_id FROM variant_search_pieces AS piece \
-                         WHERE piece.organization_id = ",
-                    )
-                    .bind::<BigInt, _>(organization)
-                    .sql(" AND piece.piece = ANY(")
-                    .bind::<Array<Integer>, _>(pieces)
-                    .sql(") GROUP BY piece.variant_id HAVING count(*) = ")
-                    .bind::<BigInt, _>(all)
-                    .sql(") AND strpos(sold.search_text, ")
-                    .bind::<Text, _>(term)
-                    .sql(") > 0)"),
-                )
+        // Few are gathered in arrays: the planner cannot know how many they are, and would rather read all products.
+        let (own, sold, array, end) = match way {
+            Way::Rarest { own, sold } => (vec![own], vec![sold], "ARRAY(", ")"),
+            Way::Together(pieces) => (pieces.clone(), pieces, "", ""),
+            Way::Along => {
+                return query.filter(
+                    sql::<Bool>("(strpos(products.search_text, ")
+                        .bind::<Text, _>(term.clone())
+                        .sql(
+                            ") > 0 OR EXISTS (SELECT FROM product_variants AS sold \
+                             WHERE sold.organization_id = products.organization_id \
+                             AND sold.product_id = products.id AND sold.status <> 'archived' \
+                             AND strpos(sold.search_text, ",
+                        )
+                        .bind::<Text, _>(term)
+                        .sql(") > 0))"),
+                );
             }
-            Way::Along => query.filter(
-                sql::<Bool>("(strpos(products.search_text, ")
-                    .bind::<Text, _>(term.clone())
-                    .sql(
-                        ") > 0 OR EXISTS (SELECT FROM product_variants AS sold \
-                         WHERE sold.organization_id = products.organization_id \
-                         AND sold.product_id = products.id AND sold.status <> 'archived' \
-                         AND strpos(sold.search_text, ",
-                    )
-                    .bind::<Text, _>(term)
-                    .sql(") > 0))"),
-            ),
-        }
+        };
+        let all = |pieces: &[i32]| i64::try_from(pieces.len()).unwrap_or(i64::MAX);
+        let (all_own, all_sold) = (all(&own), all(&sold));
+        query.filter(
+            sql::<Bool>(&format!(
+                "products.id = ANY({array}SELECT own.id FROM products AS own WHERE own.organization_id = "
+            ))
+            .bind::<BigInt, _>(organization)
+            .sql(&format!(
+                " AND own.id = ANY({array}SELECT piece.product_id FROM product_search_pieces AS piece \
+                 WHERE piece.organization_id = "
+            ))
+            .bind::<BigInt, _>(organization)
+            .sql(" AND piece.piece = ANY(")
+            .bind::<Array<Integer>, _>(own)
+            .sql(") GROUP BY piece.product_id HAVING count(*) = ")
+            .bind::<BigInt, _>(all_own)
+            .sql(&format!(") {end} AND strpos(own.search_text, "))
+            .bind::<Text, _>(term.clone())
+            .sql(
+                ") > 0 UNION ALL SELECT sold.product_id FROM product_variants AS sold \
+                 WHERE sold.status <> 'archived' AND sold.organization_id = ",
+            )
+            .bind::<BigInt, _>(organization)
+            .sql(&format!(
+                " AND sold.id = ANY({array}SELECT piece.variant_id FROM variant_search_pieces AS piece \
+                 WHERE piece.organization_id = "
+            ))
+            .bind::<BigInt, _>(organization)
+            .sql(" AND piece.piece = ANY(")
+            .bind::<Array<Integer>, _>(sold)
+            .sql(") GROUP BY piece.variant_id HAVING count(*) = ")
+            .bind::<BigInt, _>(all_sold)
+            .sql(&format!(") {end} AND strpos(sold.search_text, "))
+            .bind::<Text, _>(term)
+            .sql(&format!(") > 0) {end}")),
+        )
     }
 }
 
