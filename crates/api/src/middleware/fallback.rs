@@ -93,7 +93,7 @@ impl RouteTable {
         table
     }
 
-    /// The table with one more path, whose operations have no query parameters that are refused.
+    /// The table with one more path, whose methods refuse no query.
     #[must_use]
     pub fn with(mut self, path: &str, methods: impl IntoIterator<Item = Method>) -> Self {
         let taken = methods.into_iter().map(|method| Taken {
