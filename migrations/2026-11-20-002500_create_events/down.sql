@@ -1,2 +1,3 @@
 drop table events;
+drop table unnumbered_events;
 drop table event_feeds;

@@ -11,19 +11,16 @@ create table event_feeds (
 
 call keep_apart('event_feeds');
 
--- What happened to records, written with the change and kept for a while. Nothing of it is ever changed but that it gets
--- its number.
-create table events (
+-- What happened to records, written with the change, until it gets its number. It is apart from what has one, so that
+-- whoever writes pays for one key and for no index.
+create table unnumbered_events (
     organization_id bigint not null,
-    -- Made in the order of time.
-    id uuid not null,
     mode text not null,
     -- The order in which events were appended. Whoever changes a record has it locked from before this is given until the
     -- commit, so that of events about one record the later commit has the higher. A clock could be set back.
     written bigint generated always as identity,
-    -- The place in the feed: 1, 2, 3 … by organization and mode. Given after the commit, so that no reader sees a number
-    -- before a lower one.
-    sequence bigint,
+    -- Made in the order of time.
+    id uuid not null,
     -- A name that the binary knows which wrote it; what reads it says when it does not.
     event_type text not null,
     subject_type text not null,
@@ -40,36 +37,62 @@ create table events (
     sealed bytea,
     -- No reference to the organization: it is written with the change of a record that has one, by row security in that
     -- organization's name, and looking there once more is a quarter of what its row costs.
-    constraint events_pkey primary key (organization_id, id),
+    constraint unnumbered_events_pkey primary key (organization_id, mode, written),
     -- Nothing of a person lies open. A check is read anew for each statement, so that there is no other and this one is short:
-    -- the mode and the number are those of a feed, which has them checked.
-    constraint events_person_is_sealed_check check (customer_id is null or object is null and previous is null)
+    -- the mode is that of a feed, which has it checked.
+    constraint unnumbered_events_person_is_sealed_check
+        check (customer_id is null or object is null and previous is null)
 );
 
 -- What is sealed does not get smaller.
+alter table unnumbered_events alter column sealed set storage external;
+
+call keep_apart('unnumbered_events');
+call open_door('errands', 'unnumbered_events');
+
+-- It stays as it is until it has its number.
+create trigger unnumbered_events_append_only before update or truncate on unnumbered_events
+    for each statement execute function refuse_to_rewrite_history();
+-- Whoever gives it one says so.
+create trigger unnumbered_events_stay
+    before delete on unnumbered_events for each statement
+    when (current_setting('lessor.numbering', true) is distinct from 'events')
+    execute function refuse_to_rewrite_history();
+
+-- The same with their numbers, kept for a while. Nothing of it is ever changed.
+create table events (
+    organization_id bigint not null,
+    id uuid not null,
+    mode text not null,
+    -- The place in the feed: 1, 2, 3 … by organization and mode. Given after the commit, so that no reader sees a number
+    -- before a lower one.
+    sequence bigint not null,
+    event_type text not null,
+    subject_type text not null,
+    subject_id uuid not null,
+    created_at timestamptz not null,
+    request_id text,
+    customer_id uuid,
+    object text,
+    previous text,
+    sealed bytea,
+    constraint events_pkey primary key (organization_id, id),
+    constraint events_sequence_key unique (organization_id, mode, sequence),
+    constraint events_person_is_sealed_check check (customer_id is null or object is null and previous is null)
+);
+
 alter table events alter column sealed set storage external;
 
--- Whoever writes an event pays for the key and for the next of these, and whoever numbers it for the rest.
-create index events_waiting_idx on events (organization_id, mode, written) where sequence is null;
-create unique index events_sequence_key on events (organization_id, mode, sequence) where sequence is not null;
-create index events_subject_id_idx on events (organization_id, subject_id, mode, sequence) where sequence is not null;
-create index events_event_type_idx on events (organization_id, mode, event_type, sequence) where sequence is not null;
+create index events_subject_id_idx on events (organization_id, subject_id, mode, sequence);
+create index events_event_type_idx on events (organization_id, mode, event_type, sequence);
 -- Whose old ones are is asked of all. They lie together.
 create index events_created_at_idx on events using brin (created_at);
 
 call keep_apart('events');
 call open_door('errands', 'events');
 
-create trigger events_append_only
-    before truncate or update of organization_id, id, mode, written, event_type, subject_type, subject_id, created_at,
-        request_id, customer_id, object, previous, sealed
-    on events
+create trigger events_append_only before update or truncate on events
     for each statement execute function refuse_to_rewrite_history();
--- A number is given once.
-create trigger events_stay_numbered
-    before update of sequence on events for each row
-    when (old.sequence is not null or new.sequence is null)
-    execute function refuse_to_rewrite_history();
 -- What is old is forgotten by whoever says that this is what they do.
 create trigger events_stay
     before delete on events for each statement

@@ -367,13 +367,17 @@ impl Server {
     pub async fn contents(&self) -> Vec<String> {
         let mut contents = Vec::new();
         for table in self.tables().await {
-            if ["api_key_uses", "event_feeds"].contains(&table.as_str()) {
-                continue;
-            }
-            let given_later = if table == "events" { "sequence" } else { "" };
+            let rows = match table.as_str() {
+                "api_key_uses" | "event_feeds" | "unnumbered_events" => continue,
+                "events" => {
+                    "SELECT to_jsonb(t) - 'sequence' AS row FROM events t \
+                     UNION ALL SELECT to_jsonb(t) - 'written' FROM unnumbered_events t"
+                }
+                other => &format!("SELECT to_jsonb(t) AS row FROM {other} t"),
+            };
             let sql = format!(
                 "SELECT count(*) || ' ' || coalesce(md5(string_agg(row::text, ',' ORDER BY row::text)), '') \
-                 FROM (SELECT to_jsonb(t) - '{given_later}' AS row FROM {table} t) AS rows"
+                 FROM ({rows}) AS rows"
             );
             let hash = self.query(&sql).await.join("");
             contents.push(format!("{table} {hash}"));

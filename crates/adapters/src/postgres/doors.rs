@@ -277,7 +277,10 @@ impl Doors for PgUnitOfWork {
                 let found = idempotency::owners_of_old(connection, before).await?;
                 ("idempotency_answers", found)
             }
-            Errand::UnnumberedEvents => ("events", events::owners_waiting(connection).await?),
+            Errand::UnnumberedEvents => (
+                "unnumbered_events",
+                events::owners_waiting(connection).await?,
+            ),
             Errand::OldEvents { before } => {
                 ("events", events::owners_of_old(connection, before).await?)
             }

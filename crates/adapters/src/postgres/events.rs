@@ -1,7 +1,7 @@
 //! What happened to records.
 //!
-//! Events are put on the line with the commit, or in front of it, and cost no round trip of their own. What is
-//! personal in them is sealed as in the audit.
+//! Events are put on the line with the commit, or in front of it, and cost no round trip of their own. They lie apart
+//! until they have numbers. What is personal in them is sealed as in the audit.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
@@ -30,7 +30,7 @@ use super::decode::{Place, row_count};
 use super::encode::{text, texts};
 use super::error::store_error;
 use super::kept::Keep as _;
-use super::schema::{event_feeds, events};
+use super::schema::{event_feeds, events, unnumbered_events};
 use super::seal::SealingKey;
 
 /// How many events a statement keeps.
@@ -42,7 +42,7 @@ const FEW: usize = 4;
 const ONE: &str = "lessor_event";
 const ONE_IS: &str = "\
 (bigint, uuid, text, text, text, uuid, timestamptz, text, uuid, text, text, bytea) AS \
-INSERT INTO events (organization_id, id, mode, event_type, subject_type, subject_id, created_at, request_id, \
+INSERT INTO unnumbered_events (organization_id, id, mode, event_type, subject_type, subject_id, created_at, request_id, \
     customer_id, object, previous, sealed) \
 VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 /// Where it is told that events were numbered: the organization's number and the mode, with a space
@@ -54,12 +54,17 @@ const BORDER: u8 = 0;
 /// Numbers what waits in the feed, from the number `$3` on, at most `$4` events.
 const NUMBER: &str = "\
 WITH waiting AS (
-    SELECT id, row_number() OVER (ORDER BY written) AS place FROM events
-    WHERE organization_id = $1 AND mode = $2 AND sequence IS NULL
-    ORDER BY written LIMIT $4
+    DELETE FROM unnumbered_events WHERE organization_id = $1 AND mode = $2 AND written IN (
+        SELECT written FROM unnumbered_events WHERE organization_id = $1 AND mode = $2
+        ORDER BY written LIMIT $4
+    )
+    RETURNING *
 ), numbered AS (
-    UPDATE events SET sequence = $3 + waiting.place FROM waiting
-    WHERE events.organization_id = $1 AND events.id = waiting.id
+    INSERT INTO events (organization_id, id, mode, sequence, event_type, subject_type, subject_id, created_at,
+        request_id, customer_id, object, previous, sealed)
+    SELECT organization_id, id, mode, $3 + row_number() OVER (ORDER BY written), event_type, subject_type,
+        subject_id, created_at, request_id, customer_id, object, previous, sealed
+    FROM waiting
     RETURNING 1
 )
 SELECT count(*) AS number FROM numbered";
@@ -68,7 +73,7 @@ SELECT count(*) AS number FROM numbered";
 const PURGE: &str = "\
 DELETE FROM events WHERE organization_id = $1 AND id IN (
     SELECT id FROM events
-    WHERE organization_id = $1 AND created_at < $2 AND sequence IS NOT NULL
+    WHERE organization_id = $1 AND created_at < $2
     ORDER BY id LIMIT $3
 )";
 
@@ -84,7 +89,7 @@ struct Row {
     organization_id: i64,
     id: Uuid,
     mode: String,
-    sequence: Option<i64>,
+    sequence: i64,
     event_type: String,
     subject_type: String,
     subject_id: Uuid,
@@ -101,7 +106,7 @@ struct Row {
 #[diesel(table_name = events, check_for_backend(Pg))]
 struct HeadRow {
     id: Uuid,
-    sequence: Option<i64>,
+    sequence: i64,
     event_type: String,
     subject_type: String,
     subject_id: Uuid,
@@ -114,9 +119,8 @@ impl TryFrom<HeadRow> for EventHead {
     fn try_from(row: HeadRow) -> Result<Self, StoreError> {
         let place = Place::new("events", &row.id);
         let kind: EventSubjectKind = place.parse("subject_type", &row.subject_type)?;
-        let sequence = row.sequence.and_then(|number| u64::try_from(number).ok());
         Ok(Self {
-            sequence: sequence.ok_or_else(|| place.corrupt("sequence", "is no number"))?,
+            sequence: row_count(row.sequence),
             id: EventPubId::from_uuid(row.id),
             event_type: place.parse("event_type", &row.event_type)?,
             subject: EventSubject::from_parts(kind, row.subject_id),
@@ -166,9 +170,8 @@ fn event(row: Row, keys: &BTreeMap<Uuid, SealingKey>) -> Result<NumberedEvent, S
         (None, _, _) => None,
     };
     let kind: EventSubjectKind = place.parse("subject_type", &row.subject_type)?;
-    let sequence = row.sequence.and_then(|number| u64::try_from(number).ok());
     Ok(NumberedEvent {
-        sequence: sequence.ok_or_else(|| place.corrupt("sequence", "is no number"))?,
+        sequence: row_count(row.sequence),
         event: NewEvent {
             id: EventPubId::from_uuid(row.id),
             organization_id: place.number("organization_id", row.organization_id)?,
@@ -244,7 +247,7 @@ fn values(event: &NewEvent, key: Option<&SealingKey>) -> Result<String, StoreErr
 
 fn insertion(rows: &[String]) -> String {
     format!(
-        "INSERT INTO events (organization_id, id, mode, event_type, subject_type, subject_id, created_at, \
+        "INSERT INTO unnumbered_events (organization_id, id, mode, event_type, subject_type, subject_id, created_at, \
          request_id, customer_id, object, previous, sealed) VALUES {}",
         rows.join(", ")
     )
@@ -254,7 +257,6 @@ fn numbered(scope: Scope) -> events::BoxedQuery<'static, Pg> {
     events::table
         .filter(events::organization_id.eq(scope.organization_id.get()))
         .filter(events::mode.eq(scope.mode.as_str()))
-        .filter(events::sequence.is_not_null())
         .into_boxed()
 }
 
@@ -416,10 +418,9 @@ impl EventStore for PgUnitOfWork {
     }
 
     async fn are_waiting(&mut self, scope: Scope) -> Result<bool, StoreError> {
-        let waiting = events::table
-            .filter(events::organization_id.eq(scope.organization_id.get()))
-            .filter(events::mode.eq(scope.mode.as_str()))
-            .filter(events::sequence.is_null());
+        let waiting = unnumbered_events::table
+            .filter(unnumbered_events::organization_id.eq(scope.organization_id.get()))
+            .filter(unnumbered_events::mode.eq(scope.mode.as_str()));
         diesel::select(diesel::dsl::exists(waiting))
             .get_result(self.connection()?)
             .await
@@ -427,9 +428,12 @@ impl EventStore for PgUnitOfWork {
     }
 
     async fn number(&mut self, scope: Scope, limit: u32) -> Result<u32, StoreError> {
-        let connection = self.connection()?;
-        let last = lock_feed(connection, scope).await?;
-        give_numbers(connection, scope, last, limit).await
+        let session = self.session()?;
+        session.send_ahead("SET LOCAL lessor.numbering = 'events'");
+        let last = lock_feed(session.connection(), scope).await?;
+        let numbered = give_numbers(session.connection(), scope, last, limit).await;
+        session.send_ahead("SET LOCAL lessor.numbering = ''");
+        numbered
     }
 
     async fn last(&mut self, scope: Scope) -> Result<u64, StoreError> {
@@ -511,11 +515,10 @@ impl EventStore for PgUnitOfWork {
 pub(super) async fn owners_waiting(
     connection: &mut AsyncPgConnection,
 ) -> Result<Vec<i64>, StoreError> {
-    events::table
-        .filter(events::sequence.is_null())
-        .select(events::organization_id)
+    unnumbered_events::table
+        .select(unnumbered_events::organization_id)
         .distinct()
-        .order(events::organization_id)
+        .order(unnumbered_events::organization_id)
         .load(connection)
         .await
         .map_err(store_error)
@@ -525,9 +528,8 @@ pub(super) async fn owners_waiting(
 pub(super) async fn waiting_since(
     connection: &mut AsyncPgConnection,
 ) -> Result<Option<Timestamp>, StoreError> {
-    events::table
-        .filter(events::sequence.is_null())
-        .select(min(events::created_at))
+    unnumbered_events::table
+        .select(min(unnumbered_events::created_at))
         .first(connection)
         .await
         .map_err(store_error)
@@ -540,7 +542,6 @@ pub(super) async fn owners_of_old(
 ) -> Result<Vec<i64>, StoreError> {
     events::table
         .filter(events::created_at.lt(before))
-        .filter(events::sequence.is_not_null())
         .select(events::organization_id)
         .distinct()
         .order(events::organization_id)

@@ -54,7 +54,7 @@ WHERE kept.relkind IN ('r', 'p') AND pg_has_role(kept.relowner, 'usage')
     AND NOT (kept.relname IN ('checkout_transitions', 'audit_events',
             'agreement_events', 'agreement_terms')
         AND wanted.privilege IN ('update', 'delete'))
-    AND NOT (kept.relname = 'events' AND wanted.privilege = 'update')
+    AND NOT (kept.relname IN ('events', 'unnumbered_events') AND wanted.privilege = 'update')
     AND NOT has_table_privilege($1, kept.oid, wanted.privilege)
 UNION ALL
 SELECT format('GRANT UPDATE (%I) ON TABLE %I.%I TO %I',
@@ -62,7 +62,7 @@ SELECT format('GRANT UPDATE (%I) ON TABLE %I.%I TO %I',
 FROM home
 JOIN pg_class AS kept ON kept.relnamespace = home.oid
 CROSS JOIN (VALUES ('checkout_transitions', 'reason'), ('agreement_events', 'address'),
-    ('agreement_events', 'user_agent'), ('events', 'sequence')) AS wanted (relname, attname)
+    ('agreement_events', 'user_agent')) AS wanted (relname, attname)
 WHERE pg_has_role(kept.relowner, 'usage')
     AND CASE kept.relname WHEN wanted.relname
         THEN NOT has_column_privilege($1, kept.oid, wanted.attname, 'update')

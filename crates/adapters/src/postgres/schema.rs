@@ -494,8 +494,25 @@ diesel::table! {
         organization_id -> BigInt,
         id -> Uuid,
         mode -> Text,
+        sequence -> BigInt,
+        event_type -> Text,
+        subject_type -> Text,
+        subject_id -> Uuid,
+        created_at -> Timestamptz,
+        request_id -> Nullable<Text>,
+        customer_id -> Nullable<Uuid>,
+        object -> Nullable<Text>,
+        previous -> Nullable<Text>,
+        sealed -> Nullable<Bytea>,
+    }
+}
+
+diesel::table! {
+    unnumbered_events (organization_id, mode, written) {
+        organization_id -> BigInt,
+        mode -> Text,
         written -> BigInt,
-        sequence -> Nullable<BigInt>,
+        id -> Uuid,
         event_type -> Text,
         subject_type -> Text,
         subject_id -> Uuid,

@@ -92,6 +92,9 @@ const YEARS: &str = "
     insert into events (organization_id, id, mode, sequence, event_type, subject_type, subject_id, created_at,
             customer_id)
         select organization_id, id, mode, i, 'checkout.updated', 'checkout', id, at, customer_id from old;
+    insert into unnumbered_events (organization_id, id, mode, event_type, subject_type, subject_id, created_at,
+            customer_id)
+        select organization_id, gen_random_uuid(), mode, 'checkout.updated', 'checkout', id, at, customer_id from old;
     insert into products (organization_id, id, name, description, options, price, currency, source,
             product_type, review_status, status, is_waitlisted, ignore_upstream_updates, search_text,
             search_grams, created_at, updated_at, version)
@@ -157,7 +160,7 @@ const INDEXES: &[&str] = &[
     "audit_events_subject_idx",
     "audit_events_actor_id_idx",
     "audit_events_of_sandbox_idx",
-    "events_waiting_idx",
+    "unnumbered_events_pkey",
     "events_sequence_key",
     "events_subject_id_idx",
     "idempotency_answers_created_at_idx",
