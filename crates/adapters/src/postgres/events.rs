@@ -51,7 +51,8 @@ pub(super) const CHANNEL: &str = "lessor_events";
 /// Between a sealed object and what was before. No JSON has it.
 const BORDER: u8 = 0;
 
-/// Numbers what waits in the feed, from the number `$3` on, at most `$4` events.
+/// Numbers what waits in the feed, from the number `$3` on, at most `$4` events. One that were there twice would be told of
+/// once, and no other would wait for it.
 const NUMBER: &str = "\
 WITH waiting AS (
     DELETE FROM unnumbered_events WHERE organization_id = $1 AND mode = $2 AND written IN (
@@ -64,7 +65,8 @@ WITH waiting AS (
         request_id, customer_id, object, previous, sealed)
     SELECT organization_id, id, mode, $3 + row_number() OVER (ORDER BY written), event_type, subject_type,
         subject_id, created_at, request_id, customer_id, object, previous, sealed
-    FROM waiting
+    FROM (SELECT DISTINCT ON (id) * FROM waiting ORDER BY id, written) AS once
+    WHERE NOT EXISTS (SELECT FROM events AS known WHERE known.organization_id = $1 AND known.id = once.id)
     RETURNING 1
 )
 SELECT count(*) AS number FROM numbered";

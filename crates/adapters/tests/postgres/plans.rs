@@ -92,6 +92,9 @@ const YEARS: &str = "
     insert into events (organization_id, id, mode, sequence, event_type, subject_type, subject_id, created_at,
             customer_id)
         select organization_id, id, mode, i, 'checkout.updated', 'checkout', id, at, customer_id from old;
+    insert into event_feeds (organization_id, mode, last_sequence)
+        select organization_id, mode, max(i) from old group by organization_id, mode
+        on conflict (organization_id, mode) do update set last_sequence = excluded.last_sequence;
     insert into unnumbered_events (organization_id, id, mode, event_type, subject_type, subject_id, created_at,
             customer_id)
         select organization_id, gen_random_uuid(), mode, 'checkout.updated', 'checkout', id, at, customer_id from old;

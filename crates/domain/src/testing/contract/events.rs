@@ -197,11 +197,20 @@ async fn what_is_not_committed_is_not_there(shop: &Shop<'_>) {
     assert_eq!(all(shop, scope).await, [], "{clause}");
     assert_eq!(number(shop, scope, ALL).await, 1, "{clause}");
     assert_eq!(sequences(&all(shop, scope).await), [1], "{clause}");
-    // The same id again: at the latest with the commit.
-    let again = shop
-        .run(async |uow| uow.events().append(std::slice::from_ref(&event)).await)
-        .await;
-    assert!(again.is_err(), "events.append: an event is kept once");
+    // The same again, also twice at once: it is refused, or nobody is told of it.
+    let clause = "events.append: an event is told of once";
+    for again in [vec![event.clone()], vec![event.clone(), event]] {
+        let _refused = shop
+            .run(async |uow| uow.events().append(&again).await)
+            .await;
+        number(shop, scope, ALL).await;
+        assert_eq!(sequences(&all(shop, scope).await), [1], "{clause}");
+        assert!(!are_waiting(shop, scope).await, "{clause}");
+    }
+    let next = renamed(shop, |_| {});
+    append(shop, std::slice::from_ref(&next)).await;
+    assert_eq!(number(shop, scope, ALL).await, 1, "{clause}");
+    assert_eq!(sequences(&all(shop, scope).await), [1, 2], "{clause}");
 }
 
 async fn heads_are_those_of_the_stretch(shop: &Shop<'_>) {
