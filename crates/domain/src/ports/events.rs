@@ -42,7 +42,8 @@ pub struct Stretch {
 #[async_trait]
 pub trait EventStore: Send {
     /// Keeps the events, without numbers. Whoever changes a record has it locked until the commit, and
-    /// appends then: events about one record are numbered in the order in which they were appended.
+    /// appends then: events about one record are numbered in the order in which they were appended. One whose id is
+    /// there already is refused, or gets no number.
     ///
     /// # Errors
     /// [`StoreError`], at the latest of the commit, and nothing is kept.
