@@ -13,7 +13,6 @@ use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{Bool, Integer};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use futures_util::future::join;
 use lessor_domain::audit::{
     AuditActor, AuditActorKind, AuditChange, AuditEvent, AuditMembers, AuditViewer, Origin,
 };
@@ -28,17 +27,14 @@ use super::PgUnitOfWork;
 use super::decode::{Place, json};
 use super::encode::{text, text_if};
 use super::error::store_error;
-use super::kept::{self, Keep as _};
+use super::kept::Keep as _;
 use super::paging;
 use super::schema::{audit_events, customer_keys, customers};
 use super::seal::SealingKey;
 
-/// A statement has 65 535 parameters at most.
-const ROWS_OF_A_STATEMENT: usize = 1_000;
-
 #[derive(Queryable, Selectable, Insertable)]
 #[diesel(table_name = audit_events, check_for_backend(Pg), treat_none_as_default_value = false)]
-struct Row {
+pub(super) struct Row {
     organization_id: i64,
     id: Uuid,
     at: Timestamp,
@@ -59,19 +55,11 @@ struct Row {
 /// The key that a customer's events are sealed with.
 #[derive(Insertable)]
 #[diesel(table_name = customer_keys)]
-struct KeyRow {
+pub(super) struct KeyRow {
     organization_id: i64,
     customer_id: Uuid,
     key: Vec<u8>,
     created_at: Timestamp,
-}
-
-/// What a unit of work writes down at its end: all of its events at once, and the keys of customers who were made
-/// in it.
-#[derive(Default)]
-pub(super) struct Notes {
-    events: Vec<Row>,
-    keys: Vec<KeyRow>,
 }
 
 /// What is sealed of an event.
@@ -297,32 +285,6 @@ impl PgUnitOfWork {
             .collect()
     }
 
-    /// Writes down what was noted.
-    pub(super) async fn write_down(&mut self) -> Result<(), StoreError> {
-        let Notes { events, keys } = std::mem::take(&mut self.notes);
-        if events.is_empty() && keys.is_empty() {
-            return Ok(());
-        }
-        let connection: &AsyncPgConnection = self.connection()?;
-        let keys = async {
-            if keys.is_empty() {
-                return Ok(0);
-            }
-            let insert = diesel::insert_into(customer_keys::table).values(&keys);
-            kept::insert(keys.len(), insert, connection).await
-        };
-        let events = async {
-            for part in events.chunks(ROWS_OF_A_STATEMENT) {
-                let insert = diesel::insert_into(audit_events::table).values(part);
-                kept::insert(part.len(), insert, connection).await?;
-            }
-            Ok(())
-        };
-        let (keys, events) = join(keys, events).await;
-        keys.map_err(store_error)?;
-        events.map_err(store_error)
-    }
-
     /// A new key for a customer who has none; none once they are erased.
     async fn make_sealing_key(
         &mut self,
@@ -433,7 +395,7 @@ impl AuditStore for PgUnitOfWork {
         for event in events {
             let customer = event.customer.map(|customer| customer.as_uuid());
             let key = customer.and_then(|customer| keys.get(&customer));
-            self.notes.events.push(row(event, key)?);
+            self.notes.audit.push(row(event, key)?);
         }
         Ok(())
     }

@@ -1,20 +1,16 @@
 //! What happened to records.
 //!
-//! Events are put on the line with the commit, or in front of it, and cost no round trip of their own. They lie apart
+//! Events are [written down](super::notes) at the end of a unit of work, and cost no round trip of their own. They lie apart
 //! until they have numbers. What is personal in them is sealed as in the audit.
 
 use std::collections::BTreeMap;
-use std::fmt::Write as _;
 
 use async_trait::async_trait;
-use base64::Engine as _;
-use base64::engine::general_purpose::STANDARD;
-use chrono::SecondsFormat;
 use diesel::dsl::min;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::{BigInt, Integer, Text};
-use diesel_async::{AsyncPgConnection, RunQueryDsl, SimpleAsyncConnection};
+use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
 use lessor_domain::events::{
     Contents, EventHead, EventSubject, EventSubjectKind, EventType, NewEvent, NumberedEvent,
@@ -33,18 +29,6 @@ use super::kept::Keep as _;
 use super::schema::{event_feeds, events, unnumbered_events};
 use super::seal::SealingKey;
 
-/// How many events a statement keeps.
-const ROWS_OF_A_STATEMENT: usize = 100;
-/// Up to how many are written one by one, by the statement that the session has prepared for one, which is read and
-/// planned once.
-const FEW: usize = 4;
-/// That statement, and its columns in their order.
-const ONE: &str = "lessor_event";
-const ONE_IS: &str = "\
-(bigint, uuid, text, text, text, uuid, timestamptz, text, uuid, text, text, bytea) AS \
-INSERT INTO unnumbered_events (organization_id, id, mode, event_type, subject_type, subject_id, created_at, request_id, \
-    customer_id, object, previous, sealed) \
-VALUES ($1, $2, $3, $4, $5, $6, $7, $8, $9, $10, $11, $12)";
 /// Where it is told that events were numbered: the organization's number and the mode, with a space
 /// between.
 pub(super) const CHANNEL: &str = "lessor_events";
@@ -101,6 +85,59 @@ struct Row {
     object: Option<String>,
     previous: Option<String>,
     sealed: Option<Vec<u8>>,
+}
+
+/// An event that has no number yet.
+#[derive(Insertable)]
+#[diesel(table_name = unnumbered_events, check_for_backend(Pg), treat_none_as_default_value = false)]
+pub(super) struct NewRow {
+    organization_id: i64,
+    id: Uuid,
+    mode: String,
+    event_type: String,
+    subject_type: String,
+    subject_id: Uuid,
+    created_at: Timestamp,
+    request_id: Option<String>,
+    customer_id: Option<Uuid>,
+    object: Option<String>,
+    previous: Option<String>,
+    sealed: Option<Vec<u8>>,
+}
+
+impl NewRow {
+    /// The row of the event, with what is personal sealed with the customer's key. Without a key it is
+    /// not kept.
+    fn of(event: &NewEvent, key: Option<&SealingKey>) -> Result<Self, StoreError> {
+        let contents = event.contents.as_ref();
+        let (open, sealed) = match (event.customer, key) {
+            (None, _) => (contents.cloned(), None),
+            (Some(_), None) => (None, None),
+            (Some(_), Some(key)) => {
+                let about = event.id.as_uuid();
+                let seal = |contents| key.seal(about.as_bytes(), &compact(&joined(contents)));
+                (None, contents.map(seal).transpose()?)
+            }
+        };
+        let (object, previous) = match open {
+            Some(Contents { object, previous }) => (Some(object), previous),
+            None => (None, None),
+        };
+        Ok(Self {
+            organization_id: event.organization_id.get(),
+            id: event.id.as_uuid(),
+            mode: text(&event.mode),
+            event_type: text(&event.event_type),
+            subject_type: text(&event.subject.kind()),
+            subject_id: event.subject.as_uuid(),
+            created_at: event.created_at,
+            request_id: event.request_id.clone(),
+            customer_id: event.customer.map(|customer| customer.as_uuid()),
+            object,
+            previous,
+            sealed,
+        })
+    }
 }
 
 /// An event without what it shows.
@@ -186,73 +223,6 @@ fn event(row: Row, keys: &BTreeMap<Uuid, SealingKey>) -> Result<NumberedEvent, S
             contents,
         },
     })
-}
-
-/// Bytes as SQL, whatever they are and however the server reads strings. The server reads every character, so that
-/// there are as few as may be.
-fn bytes_literal(bytes: &[u8]) -> String {
-    format!("decode('{}', 'base64')", STANDARD.encode(bytes))
-}
-
-/// A text as SQL, however the server reads strings. One with a zero byte, which no text of PostgreSQL has, it
-/// refuses.
-fn text_literal(text: &str) -> String {
-    if text.contains('\0') {
-        return format!("convert_from({}, 'UTF8')", bytes_literal(text.as_bytes()));
-    }
-    let text = text.replace('\\', "\\\\").replace('\'', "''");
-    format!("E'{text}'")
-}
-
-fn literal_if(value: Option<String>) -> String {
-    value.unwrap_or_else(|| "NULL".to_owned())
-}
-
-/// The row of the event as SQL, with what is personal sealed with the customer's key. Without a key it
-/// is not kept.
-fn values(event: &NewEvent, key: Option<&SealingKey>) -> Result<String, StoreError> {
-    let contents = event.contents.as_ref();
-    let (open, sealed) = match (event.customer, key) {
-        (None, _) => (contents, None),
-        (Some(_), None) => (None, None),
-        (Some(_), Some(key)) => {
-            let about = event.id.as_uuid();
-            let seal = |contents| key.seal(about.as_bytes(), &compact(&joined(contents)));
-            (None, contents.map(seal).transpose()?)
-        }
-    };
-    let customer = event.customer.map(|id| format!("'{}'", id.as_uuid()));
-    let previous = open.and_then(|open| open.previous.as_deref());
-    let mut row = String::new();
-    // Numbers, ids, times and names of ours have nothing that a string could be left by.
-    write!(
-        row,
-        "({}, '{}', '{}', '{}', '{}', '{}', '{}', {}, {}, {}, {}, {})",
-        event.organization_id,
-        event.id.as_uuid(),
-        event.mode.as_str(),
-        event.event_type,
-        event.subject.kind(),
-        event.subject.as_uuid(),
-        event
-            .created_at
-            .to_rfc3339_opts(SecondsFormat::Micros, true),
-        literal_if(event.request_id.as_deref().map(text_literal)),
-        literal_if(customer),
-        literal_if(open.map(|open| text_literal(&open.object))),
-        literal_if(previous.map(text_literal)),
-        literal_if(sealed.as_deref().map(bytes_literal)),
-    )
-    .map_err(StoreError::internal)?;
-    Ok(row)
-}
-
-fn insertion(rows: &[String]) -> String {
-    format!(
-        "INSERT INTO unnumbered_events (organization_id, id, mode, event_type, subject_type, subject_id, created_at, \
-         request_id, customer_id, object, previous, sealed) VALUES {}",
-        rows.join(", ")
-    )
 }
 
 fn numbered(scope: Scope) -> events::BoxedQuery<'static, Pg> {
@@ -382,7 +352,6 @@ impl PgUnitOfWork {
 #[async_trait]
 impl EventStore for PgUnitOfWork {
     async fn append(&mut self, events: &[NewEvent]) -> Result<(), StoreError> {
-        let mut rows = Vec::with_capacity(events.len());
         for event in events {
             let key = match event.customer {
                 Some(customer) => {
@@ -391,35 +360,13 @@ impl EventStore for PgUnitOfWork {
                 }
                 None => None,
             };
-            rows.push(values(event, key.as_ref())?);
-        }
-        if rows.is_empty() {
-            return Ok(());
-        }
-        if rows.len() <= FEW {
-            let session = self.session()?;
-            if session.prepare(ONE, ONE_IS).await.map_err(store_error)? {
-                self.last_say(rows.iter().map(|row| format!("EXECUTE {ONE} {row}")));
-                return Ok(());
-            }
-        }
-        let mut parts = rows.chunks(ROWS_OF_A_STATEMENT).peekable();
-        while let Some(part) = parts.next() {
-            let insertion = insertion(part);
-            if parts.peek().is_some() {
-                self.connection()?
-                    .batch_execute(&insertion)
-                    .await
-                    .map_err(store_error)?;
-            } else {
-                // Whatever it fails at, the commit meets.
-                self.session()?.send_ahead(&insertion);
-            }
+            self.notes.events.push(NewRow::of(event, key.as_ref())?);
         }
         Ok(())
     }
 
     async fn are_waiting(&mut self, scope: Scope) -> Result<bool, StoreError> {
+        self.write_down().await?;
         let waiting = unnumbered_events::table
             .filter(unnumbered_events::organization_id.eq(scope.organization_id.get()))
             .filter(unnumbered_events::mode.eq(scope.mode.as_str()));
@@ -430,6 +377,7 @@ impl EventStore for PgUnitOfWork {
     }
 
     async fn number(&mut self, scope: Scope, limit: u32) -> Result<u32, StoreError> {
+        self.write_down().await?;
         let session = self.session()?;
         session.send_ahead("SET LOCAL lessor.numbering = 'events'");
         let last = lock_feed(session.connection(), scope).await?;
@@ -576,20 +524,6 @@ mod tests {
             assert_eq!(parted(&joined(&contents)), Some(contents));
         }
         assert_eq!(parted(&[0xff]), None);
-    }
-
-    #[test]
-    fn no_text_leaves_its_literal() {
-        for (text, literal) in [
-            ("", "E''"),
-            ("'; drop table events; --", "E'''; drop table events; --'"),
-            ("\\'", "E'\\\\'''"),
-            ("\\u0000\n", "E'\\\\u0000\n'"),
-            ("„ü“", "E'„ü“'"),
-            ("\0'", "convert_from(decode('ACc=', 'base64'), 'UTF8')"),
-        ] {
-            assert_eq!(text_literal(text), literal);
-        }
     }
 
     #[test]

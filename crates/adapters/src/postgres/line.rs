@@ -148,8 +148,6 @@ impl Drop for End {
 pub(super) struct Session {
     connection: AsyncPgConnection,
     end: End,
-    /// The names of the statements that it has prepared; none where nothing stays prepared.
-    prepared: Option<Vec<&'static str>>,
     /// Whether it is of a cluster, where what is set for a session is set on one node; none where nobody asked yet.
     is_of_a_cluster: Option<bool>,
     /// Whose rows it shows outside of transactions.
@@ -190,36 +188,11 @@ impl Session {
         Ok(Self {
             connection,
             end,
-            prepared: None,
             is_of_a_cluster: None,
             shows: None,
             may_show: false,
             asked: None,
         })
-    }
-
-    /// Says that what is prepared in the session stays so until its end.
-    pub(super) fn keep_prepared(&mut self) {
-        self.prepared.get_or_insert_default();
-    }
-
-    /// Prepares a statement under a name, unless it is. Answers whether `EXECUTE` knows the name, which can be
-    /// sent ahead, as what the library prepares itself cannot.
-    pub(super) async fn prepare(
-        &mut self,
-        name: &'static str,
-        statement: &str,
-    ) -> QueryResult<bool> {
-        let Some(prepared) = &mut self.prepared else {
-            return Ok(false);
-        };
-        if !prepared.contains(&name) {
-            self.connection
-                .batch_execute(&format!("PREPARE {name} {statement}"))
-                .await?;
-            prepared.push(name);
-        }
-        Ok(true)
     }
 
     /// Whether the session shows the organization's rows without a transaction that says so. One that is asked

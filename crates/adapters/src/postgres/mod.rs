@@ -45,6 +45,7 @@ mod listen;
 mod mails;
 mod metadata;
 mod migrate;
+mod notes;
 mod organizations;
 mod paging;
 mod personal_data;

@@ -236,7 +236,6 @@ impl Manager for PgManager {
                 .batch_execute(&self.opening_sql)
                 .await
                 .map_err(ConnectionError::CouldntSetupConfiguration)?;
-            session.keep_prepared();
         }
         Ok(session)
     }

@@ -17,9 +17,9 @@ use lessor_domain::ports::{
     WebhookEndpointStore,
 };
 
-use super::audit::Notes;
 use super::error::store_error;
 use super::line::Session;
+use super::notes::Notes;
 use super::pool::{Connection, PgPool, PgSettings, PoolStatus, no_connection};
 use super::position::LastCommit;
 use super::seal::SealingKey;
@@ -178,9 +178,6 @@ pub struct PgUnitOfWork {
     reach: Reach,
     /// Where its commit is noted.
     last_commit: Option<LastCommit>,
-    /// Statements that go with the commit, in one message: each message is a turn of the database's own, and
-    /// of whoever waits for it.
-    last_words: Vec<String>,
     /// What its stores seal secrets with.
     pub(super) secrets: SecretKeys,
     /// Those that it has locked in that name, as they are stored.
@@ -203,7 +200,6 @@ impl PgUnitOfWork {
             began: reach,
             reach,
             last_commit: None,
-            last_words: Vec::new(),
             secrets: SecretKeys::none(),
             checkouts: HashMap::new(),
             sealing: HashMap::new(),
@@ -221,22 +217,11 @@ impl PgUnitOfWork {
         Self::new(connection, reach, Kind::View)
     }
 
-    /// The session, for what is sent ahead. Whatever was to go with the commit goes before.
+    /// The session, for what is sent ahead.
     pub(super) fn session(&mut self) -> Result<&mut Session, StoreError> {
-        let session = self
-            .connection
+        self.connection
             .as_deref_mut()
-            .ok_or_else(|| StoreError::internal("the unit of work is over"))?;
-        if !self.last_words.is_empty() {
-            session.send_ahead(&std::mem::take(&mut self.last_words).join("; "));
-        }
-        Ok(session)
-    }
-
-    /// Has statements carried out with the commit, or before whatever comes before that. What they fail at,
-    /// that meets.
-    pub(super) fn last_say(&mut self, statements: impl IntoIterator<Item = String>) {
-        self.last_words.extend(statements);
+            .ok_or_else(|| StoreError::internal("the unit of work is over"))
     }
 
     /// The connection, for the stores.
@@ -269,13 +254,10 @@ impl PgUnitOfWork {
 
     pub(crate) async fn finish(mut self) -> Result<(), StoreError> {
         if self.kind == Kind::Work {
-            let mut words = std::mem::take(&mut self.last_words);
             self.write_down().await?;
-            words.push(COMMIT.to_owned());
-            let words = words.join("; ");
             match self.last_commit.take() {
-                Some(last_commit) => self.commit_noted(&words, &last_commit).await?,
-                None => self.execute(&words).await?,
+                Some(last_commit) => self.commit_noted(&last_commit).await?,
+                None => self.execute(COMMIT).await?,
             }
             self.connection = None;
         }
@@ -283,12 +265,8 @@ impl PgUnitOfWork {
     }
 
     /// Commits, and notes how far the log has come then.
-    async fn commit_noted(
-        &mut self,
-        words: &str,
-        last_commit: &LastCommit,
-    ) -> Result<(), StoreError> {
-        let (committed, told) = self.session()?.execute_and_locate(words).await;
+    async fn commit_noted(&mut self, last_commit: &LastCommit) -> Result<(), StoreError> {
+        let (committed, told) = self.session()?.execute_and_locate(COMMIT).await;
         committed.map_err(store_error)?;
         // The work is done, whatever was said then. But whoever does not know how far the log has come
         // would not be shown it, so that it is as if nobody had heard of it.
@@ -478,7 +456,6 @@ impl UnitOfWork for PgUnitOfWork {
 
     async fn roll_back(mut self: Box<Self>) -> Result<(), StoreError> {
         if self.kind == Kind::Work {
-            self.last_words.clear();
             self.notes = Notes::default();
             self.execute("ROLLBACK").await?;
             self.connection = None;

@@ -6,7 +6,7 @@ use chrono::SecondsFormat;
 use lessor_domain::money::Money;
 use lessor_domain::percentage::{AnnualRate, MoneyFactor, Percentage};
 use lessor_domain::time::{Day, Timestamp};
-use serde::Serialize;
+use serde::{Serialize, Serializer};
 use utoipa::openapi::RefOr;
 use utoipa::openapi::schema::{KnownFormat, ObjectBuilder, Schema, SchemaFormat, Type};
 use utoipa::{PartialSchema, ToSchema};
@@ -14,17 +14,15 @@ use utoipa::{PartialSchema, ToSchema};
 use crate::http::openapi::marked_inline;
 
 macro_rules! texts {
-    ($($(#[$doc:meta])* $name:ident { $($schema:tt)* })*) => {$(
+    ($($(#[$doc:meta])* $name:ident($value:ty) { $($schema:tt)* })*) => {$(
         $(#[$doc])*
-        #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-        #[serde(transparent)]
-        pub struct $name(String);
+        #[derive(Clone, Debug, PartialEq, Eq)]
+        pub struct $name($value);
 
-        impl $name {
-            /// The text.
-            #[must_use]
-            pub fn as_str(&self) -> &str {
-                &self.0
+        /// Written where it is to stand, without a text of its own.
+        impl Serialize for $name {
+            fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
+                serializer.collect_str(&self.0)
             }
         }
 
@@ -48,22 +46,22 @@ macro_rules! texts {
 
 texts! {
     /// An amount of money with the digits of its currency, `"1299.00"`.
-    MoneyText {
+    MoneyText(Money) {
         .pattern(Some(r"^-?[0-9]+(\.[0-9]+)?$"))
         .examples([serde_json::json!("1299.00")])
     }
     /// A percentage or rate without trailing zeros, `"12.5"`.
-    DecimalString {
+    DecimalString(String) {
         .pattern(Some(r"^[0-9]+(\.[0-9]*[1-9])?$"))
         .examples([serde_json::json!("12.5")])
     }
     /// A time in UTC, to the millisecond, `"2026-11-20T09:14:00.000Z"`.
-    DateTimeText {
+    DateTimeText(String) {
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::DateTime)))
         .examples([serde_json::json!("2026-11-20T09:14:00.000Z")])
     }
     /// A day in UTC, `"2026-11-20"`.
-    DateText {
+    DateText(Day) {
         .format(Some(SchemaFormat::KnownFormat(KnownFormat::Date)))
         .examples([serde_json::json!("2026-11-20")])
     }
@@ -71,7 +69,7 @@ texts! {
 
 impl From<Money> for MoneyText {
     fn from(money: Money) -> Self {
-        Self(money.to_string())
+        Self(money)
     }
 }
 
@@ -101,31 +99,36 @@ impl From<Timestamp> for DateTimeText {
 
 impl From<Day> for DateText {
     fn from(day: Day) -> Self {
-        Self(day.to_string())
+        Self(day)
     }
 }
 
 #[cfg(test)]
 mod tests {
     use lessor_domain::money::Currency;
+    use serde_json::json;
 
     use super::*;
 
     #[test]
     fn texts_look_as_documented() {
         let money = |minor, code: &str| {
-            MoneyText::from(Money::from_minor(minor, code.parse::<Currency>().unwrap())).0
+            json!(MoneyText::from(Money::from_minor(
+                minor,
+                code.parse::<Currency>().unwrap()
+            )))
         };
         assert_eq!(money(129_900, "USD"), "1299.00");
         assert_eq!(money(-5, "USD"), "-0.05");
         assert_eq!(money(1_299, "JPY"), "1299");
         assert_eq!(money(1_299, "KWD"), "1.299");
-        let percentage = |text: &str| DecimalString::from(text.parse::<Percentage>().unwrap()).0;
+        let percentage =
+            |text: &str| json!(DecimalString::from(text.parse::<Percentage>().unwrap()));
         assert_eq!(percentage("12.50"), "12.5");
         assert_eq!(percentage("0.000"), "0");
         assert_eq!(percentage("100"), "100");
         let at: Timestamp = "2026-11-20T10:14:00+01:00".parse().unwrap();
-        assert_eq!(DateTimeText::from(at).as_str(), "2026-11-20T09:14:00.000Z");
-        assert_eq!(DateText::from(at.date_naive()).as_str(), "2026-11-20");
+        assert_eq!(json!(DateTimeText::from(at)), "2026-11-20T09:14:00.000Z");
+        assert_eq!(json!(DateText::from(at.date_naive())), "2026-11-20");
     }
 }

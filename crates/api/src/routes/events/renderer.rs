@@ -36,14 +36,18 @@ impl EventRenderer {
     }
 }
 
+/// How many bytes and how many members records have, mostly: room that need not grow.
+const USUAL: usize = 4 * 1024;
+const USUAL_MEMBERS: usize = 40;
+
 fn json(record: &impl Serialize) -> Result<String, StoreError> {
     serde_json::to_string(record).map_err(StoreError::internal)
 }
 
 /// The record with the places of its members, noted while it is written.
 fn with_members(record: &impl Serialize) -> Result<RecordText, StoreError> {
-    let (mut text, written) = (Vec::new(), Cell::new(0));
-    let mut members = Vec::new();
+    let (mut text, written) = (Vec::with_capacity(USUAL), Cell::new(0));
+    let mut members = Vec::with_capacity(USUAL_MEMBERS);
     let writer = Counting {
         text: &mut text,
         written: &written,
@@ -71,9 +75,15 @@ struct Counting<'a> {
 
 impl Write for Counting<'_> {
     fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
+        self.write_all(bytes)?;
+        Ok(bytes.len())
+    }
+
+    /// What JSON is written by, piece by piece.
+    fn write_all(&mut self, bytes: &[u8]) -> io::Result<()> {
         self.text.extend_from_slice(bytes);
         self.written.set(self.text.len());
-        Ok(bytes.len())
+        Ok(())
     }
 
     fn flush(&mut self) -> io::Result<()> {

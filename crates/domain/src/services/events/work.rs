@@ -24,6 +24,7 @@ use crate::ports::{
     PickupLocationStore, ProcessorAccountStore, ProductStore, QualificationStore, Reach, Scope,
     ShipmentStore, StoreError, UnitOfWork, VariantStore, WebhookEndpointStore,
 };
+use crate::pricing::Quote;
 use crate::services::checkouts::{CheckoutView, Rates, quotes_by, view_with};
 use crate::services::{Error, mails};
 
@@ -148,6 +149,14 @@ struct Told {
     contents: Contents,
 }
 
+/// What written checkouts are shown with.
+struct ShownWith {
+    /// What counts of their credit.
+    counts: BTreeMap<CheckoutPubId, Option<Qualification>>,
+    /// What each costs as it was, where it was there, and as it is.
+    quotes: Vec<Option<Quote>>,
+}
+
 /// What is rendered of a record before and after.
 struct Rendered {
     contents: Contents,
@@ -190,14 +199,17 @@ impl Teller {
 impl TellingWork {
     /// Writes the events of what was changed in the organization's name since it was entered.
     async fn tell(&mut self) -> Result<(), StoreError> {
-        let seen = std::mem::take(&mut self.seen);
         let Some(organization_id) = self.organization else {
+            self.seen = Seen::default();
             return Ok(());
         };
-        if seen.is_quiet() {
+        if self.seen.is_quiet() {
+            self.seen = Seen::default();
             return Ok(());
         }
-        let mut told = self.changes(organization_id, seen).await?;
+        // What is kept across a wait is moved with the future, at each of its callers: what is large is apart.
+        let mut seen = Box::new(std::mem::take(&mut self.seen));
+        let mut told = self.changes(organization_id, &mut seen).await?;
         told.sort_by_key(|told| told.turn);
         let now = self.teller.clock.now();
         let events: Vec<NewEvent> = told
@@ -220,7 +232,7 @@ impl TellingWork {
             let feeds = told.iter().map(|told| (organization_id, told.mode));
             self.told.extend(feeds);
             let (modes, ids) = (self.teller.mail, Arc::clone(&self.teller.ids));
-            mails::queue_of(&mut *self.inner, &*ids, modes, &events).await?;
+            Box::pin(mails::queue_of(&mut *self.inner, &*ids, modes, &events)).await?;
         }
         Ok(())
     }
@@ -228,14 +240,14 @@ impl TellingWork {
     async fn changes(
         &mut self,
         organization_id: OrganizationId,
-        mut seen: Seen,
+        seen: &mut Seen,
     ) -> Result<Vec<Told>, StoreError> {
         let mut told = Vec::new();
-        self.tell_of_catalog(&mut seen, &mut told)?;
-        self.tell_of_customers(&mut seen, &mut told)?;
-        self.tell_of_endpoints(&mut seen, &mut told)?;
-        let variants = self.changed_variants(organization_id, &mut seen).await?;
-        let checkouts = self.changed_checkouts(&mut seen).await?;
+        self.tell_of_catalog(seen, &mut told)?;
+        self.tell_of_customers(seen, &mut told)?;
+        self.tell_of_endpoints(seen, &mut told)?;
+        let variants = self.changed_variants(organization_id, seen).await?;
+        let checkouts = self.changed_checkouts(seen).await?;
         if variants.is_empty() && checkouts.is_empty() {
             return Ok(told);
         }
@@ -252,8 +264,13 @@ impl TellingWork {
             self.tell_of_variant(&organization, *id, written, &mut told)?;
         }
         if !checkouts.is_empty() {
-            self.tell_of_checkouts(&organization, seen, checkouts, &mut told)
-                .await?;
+            let counts = self.qualifications_of(seen, &checkouts).await?;
+            let quotes = self.quotes_of(seen, &checkouts).await?;
+            for (id, (_, booked)) in &mut seen.booked {
+                self.tell_deposits(*id, booked).await?;
+            }
+            let with = ShownWith { counts, quotes };
+            self.tell_of_checkouts(&organization, seen, checkouts, with, &mut told)?;
         }
         Ok(told)
     }
@@ -444,14 +461,12 @@ impl TellingWork {
         Ok(written)
     }
 
-    async fn tell_of_checkouts(
+    /// What the checkouts cost, as they were and as they are, one after the other.
+    async fn quotes_of(
         &mut self,
-        organization: &Arc<Organization>,
-        mut seen: Seen,
-        written: AllWritten<CheckoutPubId, Checkout>,
-        told: &mut Vec<Told>,
-    ) -> Result<(), StoreError> {
-        let counts = self.qualifications_of(&mut seen, &written).await?;
+        seen: &mut Seen,
+        written: &AllWritten<CheckoutPubId, Checkout>,
+    ) -> Result<Vec<Option<Quote>>, StoreError> {
         let all: Vec<&Checkout> = written
             .values()
             .flat_map(|written| [&written.before, &written.after])
@@ -461,16 +476,26 @@ impl TellingWork {
         let known = seen.rates.take().filter(cover);
         let rates = match known {
             Some(known) => Ok(Some(known)),
-            None => Rates::of(&mut *self.inner, &all).await,
+            None => Box::pin(Rates::of(&mut *self.inner, &all)).await,
         };
-        let mut quotes =
-            match rates.and_then(|rates| quotes_by(rates.as_ref(), all.iter().copied())) {
-                Ok(quotes) => quotes,
-                Err(Error::Store(error)) => return Err(error),
-                // What cannot be priced is not priced on GET either; what was frozen is known.
-                Err(_) => all.iter().map(|checkout| checkout.quote).collect(),
-            }
-            .into_iter();
+        match rates.and_then(|rates| quotes_by(rates.as_ref(), all.iter().copied())) {
+            Ok(quotes) => Ok(quotes),
+            Err(Error::Store(error)) => Err(error),
+            // What cannot be priced is not priced on GET either; what was frozen is known.
+            Err(_) => Ok(all.iter().map(|checkout| checkout.quote).collect()),
+        }
+    }
+
+    fn tell_of_checkouts(
+        &self,
+        organization: &Arc<Organization>,
+        seen: &mut Seen,
+        written: AllWritten<CheckoutPubId, Checkout>,
+        with: ShownWith,
+        told: &mut Vec<Told>,
+    ) -> Result<(), StoreError> {
+        let ShownWith { mut counts, quotes } = with;
+        let mut quotes = quotes.into_iter();
         for (id, written) in written {
             let mut view = |checkout: Option<Checkout>,
                             qualification: Option<Qualification>|
@@ -483,24 +508,22 @@ impl TellingWork {
                     .map(Some)
                     .map_err(|error| StoreError::internal(error.to_string()))
             };
-            let now = counts.get(&id).cloned().flatten();
+            let now = counts.remove(&id).flatten();
             let earlier = match seen.decided.remove(&id) {
                 Some((_, earlier)) => earlier,
                 None => now.clone(),
             };
             let before = view(written.before, earlier)?;
-            let after = view(written.after, now)?;
-            let Some(after) = after else { continue };
+            let Some(after) = view(written.after, now)? else {
+                continue;
+            };
             let rendered = self.teller.render(
                 before.as_ref().map(EventView::Checkout).as_ref(),
                 Some(&EventView::Checkout(&after)),
             )?;
             let Some(rendered) = rendered else { continue };
             let moves = seen.moves.remove(&id).unwrap_or_default();
-            let mut booked = seen.booked.remove(&id).map(|(_, rows)| rows);
-            if let Some(booked) = &mut booked {
-                self.tell_deposits(id, booked).await?;
-            }
+            let booked = seen.booked.remove(&id).map(|(_, rows)| rows);
             let change = CheckoutChange {
                 before: before.as_ref().map(|view| &view.checkout),
                 after: &after.checkout,
