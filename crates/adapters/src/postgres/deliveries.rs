@@ -5,6 +5,7 @@
 //! fares locked, so that no two take more than there is room for; who finds it locked leaves the queue to
 //! them.
 
+use std::sync::LazyLock;
 use std::time::Duration;
 
 use async_trait::async_trait;
@@ -23,9 +24,10 @@ use uuid::Uuid;
 
 use super::PgUnitOfWork;
 use super::decode::{Place, counted};
+use super::doors::owners_by;
 use super::encode::text;
 use super::error::store_error;
-use super::kept::{self, Keep as _, Kept};
+use super::kept::{self, FENCE, Keep as _, Kept};
 use super::schema::{deliveries, webhook_endpoint_health as health};
 
 diesel::define_sql_function! {
@@ -596,33 +598,38 @@ impl DeliveryStore for PgUnitOfWork {
     }
 }
 
-#[derive(QueryableByName)]
-struct Owner {
-    #[diesel(sql_type = BigInt)]
-    organization_id: i64,
-}
+/// Whose deliveries can be taken by the time `$1`. It begins with the endpoints, of which there are few, and looks no further
+/// into a queue than to the first that is free. A worker asks each second, however long there is nothing.
+static OWNERS_DUE: LazyLock<String> = LazyLock::new(|| owners_due_sql(FENCE));
 
-/// Whose deliveries can be taken by the time, of all that can be read. It begins with the endpoints, of
-/// which there are few, and looks no further into a queue than to the first that is free.
-pub(super) async fn owners_due(
-    connection: &mut AsyncPgConnection,
-    due: Timestamp,
-) -> Result<Vec<i64>, StoreError> {
-    let owners: Vec<Owner> = diesel::sql_query(format!(
+/// The same on a cluster, which looks for what is asked about each row at once, if at all.
+static OWNERS_DUE_OF_A_CLUSTER: LazyLock<String> = LazyLock::new(|| owners_due_sql(""));
+
+fn owners_due_sql(fence: &str) -> String {
+    format!(
         "SELECT DISTINCT e.organization_id FROM webhook_endpoints AS e \
          JOIN webhook_endpoint_health AS h \
             ON h.organization_id = e.organization_id AND h.endpoint_id = e.id \
          WHERE e.status = 'enabled' AND (h.resting_until IS NULL OR h.resting_until <= $1) \
             AND EXISTS (SELECT 1 FROM deliveries AS d \
                 WHERE d.organization_id = e.organization_id AND d.endpoint_id = e.id \
-                    AND d.status = 'pending' AND d.due_at <= $1 AND {IS_FREE}) \
+                    AND d.status = 'pending' AND d.due_at <= $1 AND {IS_FREE}{fence}) \
          ORDER BY 1"
-    ))
-    .bind::<Timestamptz, _>(due)
-    .load(connection)
-    .await
-    .map_err(store_error)?;
-    Ok(owners.iter().map(|owner| owner.organization_id).collect())
+    )
+}
+
+/// Whose deliveries can be taken by the time, of all that can be read.
+pub(super) async fn owners_due(
+    connection: &mut AsyncPgConnection,
+    due: Timestamp,
+    is_cluster: bool,
+) -> Result<Vec<i64>, StoreError> {
+    let question = if is_cluster {
+        &OWNERS_DUE_OF_A_CLUSTER
+    } else {
+        &OWNERS_DUE
+    };
+    owners_by(connection, question, due).await
 }
 
 /// Whose deliveries are over and older than the time, of all that can be read.

@@ -22,6 +22,7 @@ use uuid::Uuid;
 
 use super::decode::{Place, row_count};
 use super::error::store_error;
+use super::kept::{BY_INDEX, Keep as _};
 use super::line::Session;
 use super::schema::{
     checkout_applications, checkout_shipments, checkouts, customers, ended_checkout_links, jobs,
@@ -54,6 +55,27 @@ impl Door {
             Self::Survey => "SET LOCAL lessor.door = 'survey'",
         }
     }
+}
+
+#[derive(QueryableByName)]
+struct Owner {
+    #[diesel(sql_type = BigInt)]
+    organization_id: i64,
+}
+
+/// Whose something is by the time `$1`, which a question with one of a few texts asks.
+pub(super) async fn owners_by(
+    connection: &mut AsyncPgConnection,
+    question: &str,
+    time: Timestamp,
+) -> Result<Vec<i64>, StoreError> {
+    let owners: Vec<Owner> = diesel::sql_query(question)
+        .bind::<Timestamptz, _>(time)
+        .kept()
+        .load(connection)
+        .await
+        .map_err(store_error)?;
+    Ok(owners.iter().map(|owner| owner.organization_id).collect())
 }
 
 /// A session with a door open, which is closed when this is dropped: whatever came of the question,
@@ -256,10 +278,10 @@ impl Doors for PgUnitOfWork {
 
     async fn owners_with(&mut self, errand: Errand) -> Result<Vec<OrganizationId>, StoreError> {
         let mut is_cluster = false;
-        if matches!(errand, Errand::Jobs { .. }) {
+        if matches!(errand, Errand::Jobs { .. } | Errand::Deliveries { .. }) {
             let session = self.session()?;
             is_cluster = session.is_of_a_cluster().await.map_err(store_error)?;
-            session.send_ahead(queue::BY_INDEX);
+            session.send_ahead(BY_INDEX);
         }
         let mut open = self.open(Door::Errands)?;
         let connection = open.connection();
@@ -285,7 +307,8 @@ impl Doors for PgUnitOfWork {
                 ("events", events::owners_of_old(connection, before).await?)
             }
             Errand::Deliveries { due } => {
-                ("deliveries", deliveries::owners_due(connection, due).await?)
+                let found = deliveries::owners_due(connection, due, is_cluster).await?;
+                ("deliveries", found)
             }
             Errand::OldDeliveries { before } => {
                 let found = deliveries::owners_of_old(connection, before).await?;

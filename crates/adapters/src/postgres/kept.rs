@@ -9,6 +9,15 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl as _};
 /// number of them.
 const FEW: usize = 8;
 
+/// Behind what is asked about each row: no plan asks it of all rows at once. A plan that is kept from when there were few
+/// rows would otherwise do so however many there are by now.
+pub(super) const FENCE: &str = " OFFSET 0";
+
+/// To the end of the transaction, in front of who asks what is due, or whose. Of rows that row security shows the planner
+/// expects so few that it would read and sort all that are due, to look at the first.
+pub(super) const BY_INDEX: &str =
+    "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off";
+
 /// Inserts so many rows.
 pub(super) async fn insert<'a, Q>(
     rows: usize,

@@ -21,8 +21,9 @@ use uuid::Uuid;
 
 use self::row::{JobRow, NewJobRow, columns_of};
 use super::PgUnitOfWork;
+use super::doors::owners_by;
 use super::error::store_error;
-use super::kept::{self, Keep as _};
+use super::kept::{self, BY_INDEX, FENCE, Keep as _};
 use super::schema::jobs;
 
 async fn load(
@@ -83,10 +84,6 @@ pub(super) const IS_OPEN: &str = "state NOT IN ('done', 'skipped')";
 /// cluster that of the coordinator, who fills this function in before a statement goes to its node.
 const IS_FREE: &str = "(claimed_until IS NULL OR claimed_until <= statement_timestamp())";
 
-/// Behind what is asked about each row: no plan asks it of all rows at once. A plan that is kept from when there were few
-/// jobs would otherwise do so however many there are by now.
-const FENCE: &str = " OFFSET 0";
-
 /// Takes the jobs of the organization `$3` that `taken` lists for `$2` microseconds.
 const TAKE: &str = "\
 UPDATE jobs SET attempts = attempts + 1, \
@@ -117,11 +114,6 @@ static CLAIM_ON_A_CLUSTER: LazyLock<String> = LazyLock::new(|| {
         ) {TAKE}"
     )
 });
-
-/// To the end of the transaction, in front of who asks what is due, or whose. Of rows that row security shows the planner
-/// expects so few that it would read and sort all that are due, to look at the first.
-pub(super) const BY_INDEX: &str =
-    "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off";
 
 /// How many due jobs are looked at one by one to see whose they are.
 const FEW: u32 = 16;
@@ -229,12 +221,6 @@ async fn take(
     jobs(locked)
 }
 
-#[derive(QueryableByName)]
-struct Owner {
-    #[diesel(sql_type = BigInt)]
-    organization_id: i64,
-}
-
 /// Whose jobs are to be claimed by the time, of all that can be read.
 pub(super) async fn owners_due(
     connection: &mut AsyncPgConnection,
@@ -242,17 +228,11 @@ pub(super) async fn owners_due(
     is_cluster: bool,
 ) -> Result<Vec<i64>, StoreError> {
     let question = if is_cluster {
-        OWNERS_DUE_OF_A_CLUSTER.as_str()
+        &OWNERS_DUE_OF_A_CLUSTER
     } else {
-        OWNERS_DUE.as_str()
+        &OWNERS_DUE
     };
-    let owners: Vec<Owner> = diesel::sql_query(question)
-        .bind::<Timestamptz, _>(due)
-        .kept()
-        .load(connection)
-        .await
-        .map_err(store_error)?;
-    Ok(owners.iter().map(|owner| owner.organization_id).collect())
+    owners_by(connection, question, due).await
 }
 
 /// Whose jobs were done before the time, of all that can be read.
