@@ -24,7 +24,7 @@ use uuid::Uuid;
 
 use super::PgUnitOfWork;
 use super::decode::{Place, counted};
-use super::doors::owners_by;
+use super::doors::Question;
 use super::encode::text;
 use super::error::store_error;
 use super::kept::{self, FENCE, Keep as _, Kept};
@@ -598,12 +598,12 @@ impl DeliveryStore for PgUnitOfWork {
     }
 }
 
-/// Whose deliveries can be taken by the time `$1`. It begins with the endpoints, of which there are few, and looks no further
-/// into a queue than to the first that is free. A worker asks each second, however long there is nothing.
-static OWNERS_DUE: LazyLock<String> = LazyLock::new(|| owners_due_sql(FENCE));
-
-/// The same on a cluster, which looks for what is asked about each row at once, if at all.
-static OWNERS_DUE_OF_A_CLUSTER: LazyLock<String> = LazyLock::new(|| owners_due_sql(""));
+/// Whose deliveries can be taken, of all that can be read. It begins with the endpoints, of which there are few, and looks no
+/// further into a queue than to the first that is free. Workers ask it all the time, however long there is nothing.
+pub(super) static OWNERS_DUE: Question = Question {
+    usual: LazyLock::new(|| owners_due_sql(FENCE)),
+    of_a_cluster: LazyLock::new(|| owners_due_sql("")),
+};
 
 fn owners_due_sql(fence: &str) -> String {
     format!(
@@ -616,20 +616,6 @@ fn owners_due_sql(fence: &str) -> String {
                     AND d.status = 'pending' AND d.due_at <= $1 AND {IS_FREE}{fence}) \
          ORDER BY 1"
     )
-}
-
-/// Whose deliveries can be taken by the time, of all that can be read.
-pub(super) async fn owners_due(
-    connection: &mut AsyncPgConnection,
-    due: Timestamp,
-    is_cluster: bool,
-) -> Result<Vec<i64>, StoreError> {
-    let question = if is_cluster {
-        &OWNERS_DUE_OF_A_CLUSTER
-    } else {
-        &OWNERS_DUE
-    };
-    owners_by(connection, question, due).await
 }
 
 /// Whose deliveries are over and older than the time, of all that can be read.

@@ -5,6 +5,8 @@
 //! changed; it is open for the one question. What comes out is whose something is, and how much
 //! of it there is.
 
+use std::sync::LazyLock;
+
 use async_trait::async_trait;
 use diesel::dsl::{count_star, min, not, sql};
 use diesel::prelude::*;
@@ -63,13 +65,25 @@ struct Owner {
     organization_id: i64,
 }
 
-/// Whose something is by the time `$1`, which a question with one of a few texts asks.
-pub(super) async fn owners_by(
+/// A question in SQL whose something is by the time `$1`.
+pub(super) struct Question {
+    pub(super) usual: LazyLock<String>,
+    /// The same as a cluster can answer it.
+    pub(super) of_a_cluster: LazyLock<String>,
+}
+
+async fn owners_by(
     connection: &mut AsyncPgConnection,
-    question: &str,
+    question: &Question,
     time: Timestamp,
+    is_cluster: bool,
 ) -> Result<Vec<i64>, StoreError> {
-    let owners: Vec<Owner> = diesel::sql_query(question)
+    let question = if is_cluster {
+        &question.of_a_cluster
+    } else {
+        &question.usual
+    };
+    let owners: Vec<Owner> = diesel::sql_query(question.as_str())
         .bind::<Timestamptz, _>(time)
         .kept()
         .load(connection)
@@ -287,7 +301,7 @@ impl Doors for PgUnitOfWork {
         let connection = open.connection();
         let (table, found) = match errand {
             Errand::Jobs { due } => {
-                let found = queue::owners_due(connection, due, is_cluster).await?;
+                let found = owners_by(connection, &queue::OWNERS_DUE, due, is_cluster).await?;
                 ("jobs", found)
             }
             Errand::OldJobs { before } => ("jobs", queue::owners_done(connection, before).await?),
@@ -307,7 +321,8 @@ impl Doors for PgUnitOfWork {
                 ("events", events::owners_of_old(connection, before).await?)
             }
             Errand::Deliveries { due } => {
-                let found = deliveries::owners_due(connection, due, is_cluster).await?;
+                let question = &deliveries::OWNERS_DUE;
+                let found = owners_by(connection, question, due, is_cluster).await?;
                 ("deliveries", found)
             }
             Errand::OldDeliveries { before } => {

@@ -1,6 +1,6 @@
 //! What happened to records.
 //!
-//! Events are [written down](super::notes) at the end of a unit of work, and cost no round trip of their own. They lie apart
+//! Events are [written down](super::notes) at the end of a unit of work, in one round trip with the audit. They lie apart
 //! until they have numbers. What is personal in them is sealed as in the audit.
 
 use std::collections::BTreeMap;

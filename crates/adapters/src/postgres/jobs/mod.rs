@@ -21,7 +21,7 @@ use uuid::Uuid;
 
 use self::row::{JobRow, NewJobRow, columns_of};
 use super::PgUnitOfWork;
-use super::doors::owners_by;
+use super::doors::Question;
 use super::error::store_error;
 use super::kept::{self, BY_INDEX, FENCE, Keep as _};
 use super::schema::jobs;
@@ -120,7 +120,12 @@ const FEW: u32 = 16;
 
 /// Whose jobs are due, by the time `$1`. Each time that a worker has a hand free it asks, and there may be any number of
 /// jobs that are due: of more than [`FEW`] it is not looked at each, but from one organization to the next.
-static OWNERS_DUE: LazyLock<String> = LazyLock::new(|| {
+pub(super) static OWNERS_DUE: Question = Question {
+    usual: LazyLock::new(owners_due),
+    of_a_cluster: LazyLock::new(owners_due_of_a_cluster),
+};
+
+fn owners_due() -> String {
     let takeable = takeable(FENCE);
     let is_late = "state = 'pending' AND available_at <= $1";
     let more = FEW.saturating_add(1);
@@ -147,16 +152,16 @@ static OWNERS_DUE: LazyLock<String> = LazyLock::new(|| {
             WHERE j.organization_id = owners.organization_id AND j.{is_late} AND {takeable}{FENCE})
         ORDER BY 1"
     )
-});
+}
 
-/// The same on a cluster, whose coordinator has no statement that asks again and again.
-static OWNERS_DUE_OF_A_CLUSTER: LazyLock<String> = LazyLock::new(|| {
+/// The coordinator of a cluster has no statement that asks again and again.
+fn owners_due_of_a_cluster() -> String {
     let takeable = takeable("");
     format!(
         "SELECT DISTINCT j.organization_id FROM jobs AS j \
         WHERE j.state = 'pending' AND j.available_at <= $1 AND {takeable} ORDER BY 1"
     )
-});
+}
 
 /// Takes the first job of the organization about the subject. Which rows are its the index says, whatever else there is: it is
 /// planned anew each time, which is seldom.
@@ -219,20 +224,6 @@ async fn take(
         written.map_err(store_error)?;
     }
     jobs(locked)
-}
-
-/// Whose jobs are to be claimed by the time, of all that can be read.
-pub(super) async fn owners_due(
-    connection: &mut AsyncPgConnection,
-    due: Timestamp,
-    is_cluster: bool,
-) -> Result<Vec<i64>, StoreError> {
-    let question = if is_cluster {
-        &OWNERS_DUE_OF_A_CLUSTER
-    } else {
-        &OWNERS_DUE
-    };
-    owners_by(connection, question, due).await
 }
 
 /// Whose jobs were done before the time, of all that can be read.

@@ -199,16 +199,11 @@ impl Teller {
 impl TellingWork {
     /// Writes the events of what was changed in the organization's name since it was entered.
     async fn tell(&mut self) -> Result<(), StoreError> {
-        let Some(organization_id) = self.organization else {
-            self.seen = Seen::default();
-            return Ok(());
-        };
-        if self.seen.is_quiet() {
-            self.seen = Seen::default();
-            return Ok(());
-        }
         // What is kept across a wait is moved with the future, at each of its callers: what is large is apart.
         let mut seen = Box::new(std::mem::take(&mut self.seen));
+        let Some(organization_id) = self.organization.filter(|_| !seen.is_quiet()) else {
+            return Ok(());
+        };
         let mut told = self.changes(organization_id, &mut seen).await?;
         told.sort_by_key(|told| told.turn);
         let now = self.teller.clock.now();
