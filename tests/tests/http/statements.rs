@@ -248,6 +248,16 @@ async fn a_request_waits_for_few_answers_of_the_database() {
     });
     let got = got.await;
     assert!(trips(&got) <= 2, "GET checkout {got:#?}");
+    // One whose price is its own needs nothing of the catalog.
+    let email = "ordered@example.com";
+    let ordered = client.checkout_at("ONE", email, "orderConfirmed").await;
+    let ordered = format!("/v1/checkouts/{}", text(&ordered["id"]));
+    let got = fewest(&tap, |_| {
+        let ordered = ordered.clone();
+        async move { client.get(&ordered).await.ok() }
+    });
+    let got = got.await;
+    assert!(trips(&got) <= 1, "GET checkout with its price {got:#?}");
     // Of a customer who was not there.
     let posted = fewest(&tap, |number| async move {
         let email = format!("new{number}@example.com");

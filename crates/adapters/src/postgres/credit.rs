@@ -17,7 +17,7 @@ use super::decode::{Place, row_count};
 use super::encode::{text, text_if, texts};
 use super::endpoints::EndpointRow;
 use super::error::store_error;
-use super::kept::Keep as _;
+use super::kept::{Keep as _, Text};
 use super::schema::{checkouts, credit_policies, qualifications};
 
 #[derive(Queryable, Selectable, Insertable, AsChangeset)]
@@ -224,6 +224,7 @@ pub(super) async fn latest(
     if checkouts.is_empty() {
         return Ok(Vec::new());
     }
+    static TEXT: Text = Text::new();
     let ids: Vec<Uuid> = checkouts.iter().map(CheckoutPubId::as_uuid).collect();
     let rows: Vec<QualificationRow> = qualifications::table
         .filter(qualifications::organization_id.eq(owner))
@@ -231,6 +232,7 @@ pub(super) async fn latest(
         .distinct_on(qualifications::checkout_id)
         .order((qualifications::checkout_id, qualifications::sequence.desc()))
         .select(QualificationRow::as_select())
+        .kept_as(&TEXT)
         .load(&mut connection)
         .await
         .map_err(store_error)?;

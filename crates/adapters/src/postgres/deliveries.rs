@@ -27,7 +27,7 @@ use super::decode::{Place, counted};
 use super::doors::Question;
 use super::encode::text;
 use super::error::store_error;
-use super::kept::{self, FENCE, Keep as _, Kept};
+use super::kept::{self, FENCE, Keep as _};
 use super::schema::{deliveries, webhook_endpoint_health as health};
 
 diesel::define_sql_function! {
@@ -339,7 +339,7 @@ async fn queues(
         .bind::<BigInt, _>(owner)
         .bind::<Timestamptz, _>(now)
         .bind::<BigInt, _>(slow);
-    Kept(ask).load(connection).await.map_err(store_error)
+    ask.kept().load(connection).await.map_err(store_error)
 }
 
 async fn lock_queue(
@@ -350,7 +350,7 @@ async fn lock_queue(
     let lock = diesel::sql_query(LOCK_QUEUE)
         .bind::<BigInt, _>(owner)
         .bind::<SqlUuid, _>(endpoint);
-    Kept(lock)
+    lock.kept()
         .get_result(connection)
         .await
         .optional()
@@ -417,7 +417,7 @@ impl DeliveryStore for PgUnitOfWork {
                 .bind::<SqlUuid, _>(queue.id)
                 .bind::<BigInt, _>(i64::from(share))
                 .bind::<BigInt, _>(i64::from(most));
-            let rows: Vec<Row> = Kept(take).load(connection).await.map_err(store_error)?;
+            let rows: Vec<Row> = take.kept().load(connection).await.map_err(store_error)?;
             left = left.saturating_sub(u32::try_from(rows.len()).unwrap_or(u32::MAX));
             claimed.extend(delivered(rows)?);
         }
@@ -427,7 +427,8 @@ impl DeliveryStore for PgUnitOfWork {
     async fn settle(&mut self, delivery: &Delivery) -> Result<bool, StoreError> {
         let settled = Settled::try_from(delivery)?;
         let update = diesel::update(deliveries::table.filter(is_claim(delivery))).set(settled);
-        Kept(update)
+        update
+            .kept()
             .execute(self.connection()?)
             .await
             .map(|written| written == 1)
@@ -483,7 +484,8 @@ impl DeliveryStore for PgUnitOfWork {
             last_failed_at: None,
             resting_until: None,
         });
-        Kept(update)
+        update
+            .kept()
             .execute(self.connection()?)
             .await
             .map(|written| written > 0)

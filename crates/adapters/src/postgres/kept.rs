@@ -1,8 +1,10 @@
 //! Statements that a connection keeps prepared.
 
+use std::sync::OnceLock;
+
 use diesel::QueryResult;
-use diesel::pg::Pg;
-use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
+use diesel::pg::{Pg, PgQueryBuilder};
+use diesel::query_builder::{AstPass, Query, QueryBuilder as _, QueryFragment, QueryId};
 use diesel_async::{AsyncPgConnection, RunQueryDsl as _};
 
 /// Up to how many rows are inserted by a statement that the connection keeps: its text is another for each
@@ -28,7 +30,7 @@ where
     Q: QueryFragment<Pg> + QueryId + Send + 'a,
 {
     if rows <= FEW {
-        Kept(insert).execute(&mut connection).await
+        insert.kept().execute(&mut connection).await
     } else {
         insert.execute(&mut connection).await
     }
@@ -41,17 +43,39 @@ where
 /// The plan is kept too, as it was made by the size that the tables had then, until they are analyzed. So this is for what
 /// any plan does well: rows by their keys. What joins, or looks for many ids, in a table that was empty a moment ago is
 /// planned anew, or fences off what it asks of each row.
-pub(super) struct Kept<Q>(pub(super) Q);
+pub(super) struct Kept<Q> {
+    query: Q,
+    /// Where its text is, of one that has a single text.
+    text: Option<&'static Text>,
+}
+
+/// The text of a statement, once it was written. The library writes it each time, also where the connection has prepared it,
+/// and of a hundred columns that takes longer than to read them.
+pub(super) struct Text(OnceLock<String>);
+
+impl Text {
+    pub(super) const fn new() -> Self {
+        Self(OnceLock::new())
+    }
+}
 
 /// Whatever has one of a few texts.
 pub(super) trait Keep: Sized {
-    /// The statement, [kept](Kept).
-    fn kept(self) -> Kept<Self>;
+    /// The statement, [kept](Kept), whose text is always this one, where it has a single one.
+    fn kept_as(self, text: impl Into<Option<&'static Text>>) -> Kept<Self>;
+
+    /// The statement, [kept](Kept), whose text is one of a few.
+    fn kept(self) -> Kept<Self> {
+        self.kept_as(None)
+    }
 }
 
 impl<Q: QueryFragment<Pg>> Keep for Q {
-    fn kept(self) -> Kept<Self> {
-        Kept(self)
+    fn kept_as(self, text: impl Into<Option<&'static Text>>) -> Kept<Self> {
+        Kept {
+            query: self,
+            text: text.into(),
+        }
     }
 }
 
@@ -67,7 +91,30 @@ impl<Q: Query> Query for Kept<Q> {
 
 impl<Q: QueryFragment<Pg>> QueryFragment<Pg> for Kept<Q> {
     fn walk_ast<'b>(&'b self, pass: AstPass<'_, 'b, Pg>) -> QueryResult<()> {
-        self.0.walk_ast(pass)
+        self.query.walk_ast(pass)
+    }
+
+    fn to_sql(&self, out: &mut PgQueryBuilder, backend: &Pg) -> QueryResult<()> {
+        let Some(Text(text)) = self.text else {
+            return self.query.to_sql(out, backend);
+        };
+        let write = || {
+            let mut written = PgQueryBuilder::default();
+            self.query.to_sql(&mut written, backend)?;
+            QueryResult::Ok(written.finish())
+        };
+        let text = match text.get() {
+            Some(text) => {
+                debug_assert_eq!(*text, write()?, "a statement has another text by now");
+                text
+            }
+            None => {
+                let written = write()?;
+                text.get_or_init(|| written)
+            }
+        };
+        out.push_sql(text);
+        Ok(())
     }
 
     fn is_safe_to_cache_prepared(&self, _: &Pg) -> QueryResult<bool> {

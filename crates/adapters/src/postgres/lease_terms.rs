@@ -18,6 +18,7 @@ use super::PgUnitOfWork;
 use super::decode::Place;
 use super::encode::{annual_rate, money_factor, percentage, text};
 use super::error::store_error;
+use super::kept::{Keep as _, Text};
 use super::organizations;
 use super::schema::{self, checkouts, lease_terms};
 use super::version::{self, compare_and_set};
@@ -142,6 +143,7 @@ async fn rows_with_organization(
     mut connection: &AsyncPgConnection,
     organization: OrganizationId,
 ) -> Result<Vec<WithOrganization>, StoreError> {
+    static TEXT: Text = Text::new();
     schema::organizations::table
         .left_join(
             lease_terms::table.on(lease_terms::organization_id.eq(schema::organizations::id)),
@@ -154,6 +156,7 @@ async fn rows_with_organization(
             lease_terms::lease_term_id.nullable(),
             Option::<Columns>::as_select(),
         ))
+        .kept_as(&TEXT)
         .load(&mut connection)
         .await
         .map_err(store_error)

@@ -20,7 +20,7 @@ use super::PgUnitOfWork;
 use super::decode::{Place, json};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
-use super::kept::Keep as _;
+use super::kept::{Keep as _, Text};
 use super::metadata::{OF_PRODUCTS, has_each};
 use super::paging::{self, Mark, after, within};
 use super::schema::{product_variants, products};
@@ -236,12 +236,21 @@ fn sorted(
 /// of this one type: to the compiler each new type of statement over this many columns
 /// costs seconds.
 async fn load(
-    mut connection: &AsyncPgConnection,
+    connection: &AsyncPgConnection,
     query: products::BoxedQuery<'static, Pg>,
 ) -> Result<Vec<Product>, StoreError> {
+    read(connection, query, None).await
+}
+
+/// The products that the query finds, in its order; its text, where it has a single one.
+async fn read(
+    mut connection: &AsyncPgConnection,
+    query: products::BoxedQuery<'static, Pg>,
+    text: Option<&'static Text>,
+) -> Result<Vec<Product>, StoreError> {
+    let query = query.select(Row::as_select());
     let rows: Vec<Row> = query
-        .select(Row::as_select())
-        .kept()
+        .kept_as(text)
         .load(&mut connection)
         .await
         .map_err(store_error)?;
@@ -254,10 +263,11 @@ async fn load_one(
     organization: OrganizationId,
     id: Uuid,
 ) -> Result<Option<Product>, StoreError> {
+    static TEXT: Text = Text::new();
     let one = products::table
         .filter(products::organization_id.eq(organization.get()))
         .filter(products::id.eq(id));
-    let found = load(connection, one.into_boxed()).await?;
+    let found = read(connection, one.into_boxed(), Some(&TEXT)).await?;
     Ok(found.into_iter().next())
 }
 

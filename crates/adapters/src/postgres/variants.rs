@@ -28,7 +28,7 @@ use super::PgUnitOfWork;
 use super::decode::{self, Place, counted};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
-use super::kept::Keep as _;
+use super::kept::{Keep as _, Text};
 use super::lease_terms::with_organization;
 use super::metadata::is_of_variant;
 use super::paging::{Mark, after, within};
@@ -236,15 +236,19 @@ async fn load(
     rows.into_iter().map(ProductVariant::try_from).collect()
 }
 
-/// The first variant that the query finds.
+/// Looks for a variant by its id.
+static BY_ID: Text = Text::new();
+
+/// The first variant that the query, whose text is always this one, finds.
 async fn load_one(
     mut connection: &AsyncPgConnection,
     query: Query,
+    text: &'static Text,
 ) -> Result<Option<ProductVariant>, StoreError> {
     let row: Option<Row> = query
         .limit(1)
         .select(Row::as_select())
-        .kept()
+        .kept_as(text)
         .get_result(&mut connection)
         .await
         .optional()
@@ -275,7 +279,7 @@ macro_rules! locked {
             .first::<Uuid>(&mut first);
         // Behind the other on the line: it sees what the holder before committed.
         let one = all_of($organization).filter(product_variants::id.eq($id.as_uuid()));
-        let (held, locked) = join(held, load_one(connection, one)).await;
+        let (held, locked) = join(held, load_one(connection, one, &BY_ID)).await;
         let held = held.optional().map_err(store_error)?;
         Ok(locked?.filter(|_| held.is_some()))
     }};
@@ -304,22 +308,28 @@ pub(super) async fn with_products(
         ))
         .select((Row::as_select(), super::products::Row::as_select()))
         .into_boxed();
-    let wanted = match selected {
-        VariantSelection::Ids(ids) => all
-            .filter(is_live())
-            .filter(product_variants::id.eq_any(uuids(ids))),
-        VariantSelection::IdsWithArchived(ids) => {
-            all.filter(product_variants::id.eq_any(uuids(ids)))
+    static TEXTS: [Text; 3] = [const { Text::new() }; 3];
+    let [live, with_archived, of_products] = &TEXTS;
+    let (wanted, text) = match selected {
+        VariantSelection::Ids(ids) => {
+            let those = all.filter(is_live());
+            (those.filter(product_variants::id.eq_any(uuids(ids))), live)
         }
+        VariantSelection::IdsWithArchived(ids) => (
+            all.filter(product_variants::id.eq_any(uuids(ids))),
+            with_archived,
+        ),
         VariantSelection::OfProducts { products, most } => {
             let products: Vec<Uuid> = products.iter().map(ProductPubId::as_uuid).collect();
-            all.filter(is_live())
+            let those = all
+                .filter(is_live())
                 .filter(product_variants::product_id.eq_any(products))
-                .limit(i64::from(*most))
+                .limit(i64::from(*most));
+            (those, of_products)
         }
     };
     let rows: Vec<(Row, super::products::Row)> = wanted
-        .kept()
+        .kept_as(text)
         .load(&mut connection)
         .await
         .map_err(store_error)?;
@@ -357,7 +367,7 @@ impl VariantStore for PgUnitOfWork {
         id: ProductVariantPubId,
     ) -> Result<Option<ProductVariant>, StoreError> {
         let one = all_of(organization).filter(product_variants::id.eq(id.as_uuid()));
-        load_one(self.connection()?, one).await
+        load_one(self.connection()?, one, &BY_ID).await
     }
 
     async fn find_by_sku(
@@ -365,10 +375,11 @@ impl VariantStore for PgUnitOfWork {
         organization: OrganizationId,
         sku: &Sku,
     ) -> Result<Option<ProductVariant>, StoreError> {
+        static TEXT: Text = Text::new();
         let one = all_of(organization)
             .filter(is_live())
             .filter(product_variants::sku.eq(text(sku)));
-        load_one(self.connection()?, one).await
+        load_one(self.connection()?, one, &TEXT).await
     }
 
     async fn find_by_external_id(
@@ -376,10 +387,11 @@ impl VariantStore for PgUnitOfWork {
         organization: OrganizationId,
         id: &ExternalId,
     ) -> Result<Option<ProductVariant>, StoreError> {
+        static TEXT: Text = Text::new();
         let one = all_of(organization)
             .filter(is_live())
             .filter(product_variants::external_id.eq(text(id)));
-        load_one(self.connection()?, one).await
+        load_one(self.connection()?, one, &TEXT).await
     }
 
     async fn with_products(

@@ -7,7 +7,7 @@ use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::ports::StoreError;
 
 use super::error::store_error;
-use super::kept::Kept;
+use super::kept::Keep as _;
 
 /// The version that a write makes of the one that it found.
 pub(super) const fn next(version: i64) -> i64 {
@@ -26,7 +26,11 @@ where
     W: QueryFragment<Pg> + QueryId + Send + 'q,
     E: LoadQuery<'q, AsyncPgConnection, bool> + Send + 'q,
 {
-    let written = Kept(write).execute(connection).await.map_err(store_error)?;
+    let written = write
+        .kept()
+        .execute(connection)
+        .await
+        .map_err(store_error)?;
     if written > 0 {
         return Ok(());
     }

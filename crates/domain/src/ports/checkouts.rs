@@ -142,6 +142,15 @@ pub trait CheckoutStore: Send {
     ) -> Result<InsertedCheckout, StoreError>;
     /// The checkout of this id.
     async fn get(&mut self, id: CheckoutPubId) -> Result<Option<Checkout>, StoreError>;
+    /// The checkout of this id, and what it is shown with but for what it leases: all of it is asked for at once.
+    ///
+    /// # Errors
+    /// [`StoreError::Missing`] when there is the checkout, and no such organization.
+    async fn get_with_surroundings(
+        &mut self,
+        organization: OrganizationId,
+        id: CheckoutPubId,
+    ) -> Result<Option<(Checkout, Surroundings)>, StoreError>;
     /// What the checkouts are shown with, and these variants: all that is asked for of several at once.
     ///
     /// # Errors

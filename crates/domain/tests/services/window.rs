@@ -9,7 +9,7 @@ use lessor_domain::catalog::{
 use lessor_domain::ids::IdRef;
 use lessor_domain::metadata::Metadata;
 use lessor_domain::ports::{CustomerFilter, Page, Start};
-use lessor_domain::services::checkouts::{CancelCheckout, GetCheckout};
+use lessor_domain::services::checkouts::{CancelCheckout, GetCheckout, ViewCheckout};
 use lessor_domain::services::customers::{GetCustomer, ListCustomers};
 use lessor_domain::services::keys::{CreateKey, KeyUser, create_key};
 use lessor_domain::services::lease_terms::ListLeaseTerms;
@@ -217,6 +217,7 @@ async fn a_publishable_key_does_nothing_else() {
         GetCustomer { id: customer } => CustomerRead,
         ListCustomers { filter: CustomerFilter::default(), page } => CustomerRead,
         GetCheckout { id: checkout.id } => CheckoutRead,
+        ViewCheckout { id: checkout.id } => CheckoutRead,
         CancelCheckout { id: checkout.id, reason: None } => CheckoutCancel,
         ListLeaseTerms { page } => LeaseTermRead,
     }

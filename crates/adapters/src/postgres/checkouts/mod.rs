@@ -174,6 +174,33 @@ impl CheckoutStore for PgUnitOfWork {
         rows::get(self.connection()?, key).await
     }
 
+    async fn get_with_surroundings(
+        &mut self,
+        organization: OrganizationId,
+        id: CheckoutPubId,
+    ) -> Result<Option<(Checkout, Surroundings)>, StoreError> {
+        let owner = self.owner();
+        let connection: &AsyncPgConnection = self.connection()?;
+        let (found, own, decided) = join3(
+            rows::get(connection, (owner, id.as_uuid())),
+            with_organization(connection, organization),
+            latest(connection, owner, &[id]),
+        )
+        .await;
+        let (found, own, decided) = (found?, own?, decided?);
+        let Some(found) = found else {
+            return Ok(None);
+        };
+        let (organization, terms) = own.ok_or(StoreError::Missing("organization"))?;
+        let with = Surroundings {
+            organization,
+            terms,
+            variants: Vec::new(),
+            decided,
+        };
+        Ok(Some((found, with)))
+    }
+
     async fn surroundings(
         &mut self,
         organization: OrganizationId,

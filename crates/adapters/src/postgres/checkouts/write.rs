@@ -15,7 +15,7 @@ use super::rows::{
     ApplicationRow, BillingRow, DepositRow, ItemRow, ReturnRow, Rows, ShipmentRow, WaitRow,
 };
 use crate::postgres::error::store_error;
-use crate::postgres::kept::{self, Kept};
+use crate::postgres::kept::{self, Keep as _};
 use crate::postgres::schema::{
     checkout_applications, checkout_billing, checkout_deposits, checkout_items, checkout_returns,
     checkout_shipments, checkout_waits, checkouts,
@@ -41,7 +41,7 @@ macro_rules! parts {
                         .on_conflict(($table::organization_id, $table::checkout_id))
                         .do_update()
                         .set(row);
-                    Kept(put).execute(&mut connection).await
+                    put.kept().execute(&mut connection).await
                 }
                 None => {
                     diesel::delete($table::table.find(key))
@@ -144,7 +144,8 @@ async fn insert_application(
     let hashes: Vec<&[u8]> = page_tokens.iter().map(<[u8; 32]>::as_slice).collect();
     let insert = diesel::insert_into(checkout_applications::table)
         .values((row, checkout_applications::page_token_hashes.eq(hashes)));
-    Kept(insert)
+    insert
+        .kept()
         .execute(&mut connection)
         .await
         .map(|_| ())
@@ -167,7 +168,8 @@ pub(super) async fn insert(
     let insert = diesel::insert_into(checkouts::table)
         .values((&rows.checkout, checkouts::waiting_since.eq(waiting_since)))
         .on_conflict_do_nothing();
-    let written = Kept(insert)
+    let written = insert
+        .kept()
         .execute(&mut connection)
         .await
         .map_err(store_error)?;

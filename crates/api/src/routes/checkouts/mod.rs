@@ -21,7 +21,7 @@ use actix_web::{HttpResponse, get, post, put};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::services::Error;
 use lessor_domain::services::checkouts::{
-    CancelCheckout, GetCheckout, RelinkCheckout, WithView, view_now,
+    CancelCheckout, RelinkCheckout, ViewCheckout, WithView, view_now,
 };
 use lessor_domain::services::shipments::{FulfillCheckout, GetTracking, SetTracking};
 use serde::Deserialize;
@@ -158,7 +158,7 @@ async fn get_checkout(
     id: PathId<CheckoutPubId>,
 ) -> Result<Json<CheckoutRecord>, ApiError> {
     let id = id.of(CHECKOUT)?;
-    let view = call.read(WithView(GetCheckout { id })).await?;
+    let view = call.read(ViewCheckout { id }).await?;
     Ok(Json(CheckoutRecord::new(&view, call.viewer())))
 }
 

@@ -13,8 +13,8 @@ pub use link::{RelinkCheckout, relink};
 pub use rates::quote_of;
 pub(crate) use rates::{Rates, all_of, quotes_by, quotes_of};
 pub use view::{
-    CheckoutSummary, CheckoutView, Cost, GetCheckout, ListCheckouts, SummarizeCheckouts, WithView,
-    view_now, view_of,
+    CheckoutSummary, CheckoutView, Cost, GetCheckout, ListCheckouts, SummarizeCheckouts,
+    ViewCheckout, WithView, view_now, view_of,
 };
 pub(crate) use view::{view_with, views_of};
 

@@ -15,6 +15,7 @@ use crate::money::MoneyError;
 use crate::organization::Organization;
 use crate::ports::{
     CheckoutFilter, CheckoutSort, Page, SortOrder, Start, Surroundings, UnitOfWork,
+    VariantSelection,
 };
 use crate::pricing::{PricingError, Quote};
 use crate::services::pricing::TermPrice;
@@ -211,15 +212,24 @@ pub(crate) async fn views_of(
     }
     let ids: Vec<CheckoutPubId> = checkouts.iter().map(|checkout| checkout.id).collect();
     let leased: Vec<ProductVariantPubId> = leased_unpriced(&checkouts).into_iter().collect();
+    let with = uow
+        .checkouts()
+        .surroundings(ctx.access.organization_id, &ids, &leased)
+        .await?;
+    views_among(with, checkouts)
+}
+
+/// Checkouts as callers see them, among what was read for them.
+///
+/// # Errors
+/// [`Error::Pricing`].
+fn views_among(with: Surroundings, checkouts: Vec<Checkout>) -> Result<Vec<CheckoutView>, Error> {
     let Surroundings {
         organization,
         terms,
         variants,
         decided,
-    } = uow
-        .checkouts()
-        .surroundings(ctx.access.organization_id, &ids, &leased)
-        .await?;
+    } = with;
     let rates = Rates::new(organization, terms, variants);
     let quotes = quotes_by(Some(&rates), &checkouts)?;
     let organization = Arc::new(rates.organization);
@@ -273,6 +283,37 @@ pub async fn view_of(
     view.ok_or(Error::not_found("checkout"))
 }
 
+/// The checkout, if the key may know of it, and what was read with it: what it is shown with but for what it leases.
+async fn visible_with(
+    uow: &mut dyn UnitOfWork,
+    ctx: &Context<'_>,
+    id: CheckoutPubId,
+) -> Result<(Checkout, Surroundings), Error> {
+    let organization = ctx.access.organization_id;
+    let found = uow.checkouts().get_with_surroundings(organization, id);
+    let (checkout, with) = found.await?.unzip();
+    let checkout = visible(ctx.access, checkout)?;
+    Ok((checkout, with.ok_or(Error::not_found("checkout"))?))
+}
+
+/// The checkout as callers see it, among what was read with it, and what it leases where that has to price it.
+async fn view_among(
+    uow: &mut dyn UnitOfWork,
+    checkout: Checkout,
+    mut with: Surroundings,
+) -> Result<CheckoutView, Error> {
+    let leased = leased_unpriced([&checkout]);
+    if !leased.is_empty() {
+        let leased = VariantSelection::IdsWithArchived(leased.into_iter().collect());
+        let organization = with.organization.id;
+        with.variants = (uow.variants())
+            .with_products(organization, &leased)
+            .await?;
+    }
+    let view = views_among(with, vec![checkout])?.pop();
+    view.ok_or(Error::not_found("checkout"))
+}
+
 /// The checkout as callers see it now, for one who was allowed to change it.
 ///
 /// # Errors
@@ -282,8 +323,33 @@ pub async fn view_now(
     ctx: &Context<'_>,
     id: CheckoutPubId,
 ) -> Result<CheckoutView, Error> {
-    let checkout = visible(ctx.access, uow.checkouts().get(id).await?)?;
-    view_of(uow, ctx, checkout).await
+    let (checkout, with) = visible_with(uow, ctx, id).await?;
+    view_among(uow, checkout, with).await
+}
+
+/// The checkout as callers see it.
+///
+/// # Errors
+/// [`Error::NotFound`], [`Error::Forbidden`], [`Error::Pricing`].
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ViewCheckout {
+    /// Which one.
+    pub id: CheckoutPubId,
+}
+
+#[async_trait]
+impl UseCase for ViewCheckout {
+    type Output = CheckoutView;
+
+    fn permission(&self) -> Permission {
+        Permission::CheckoutRead
+    }
+
+    async fn run(self, uow: &mut dyn UnitOfWork, ctx: &Context<'_>) -> Result<CheckoutView, Error> {
+        let (checkout, with) = visible_with(uow, ctx, self.id).await?;
+        ctx.access.require(self.permission())?;
+        view_among(uow, checkout, with).await
+    }
 }
 
 /// What comes of a use case, as callers see it.

@@ -38,6 +38,13 @@ impl TellingWork {
         }
     }
 
+    fn note_surroundings(&mut self, checkouts: &[CheckoutPubId], found: &Surroundings) {
+        self.note_organization(Some(&found.organization));
+        self.seen.read_terms(&found.organization, &found.terms);
+        self.seen.read_leased(&found.variants);
+        self.seen.read_decisions(checkouts, &found.decided);
+    }
+
     /// What counts of the checkout's credit now.
     async fn counting(&mut self, id: CheckoutPubId) -> Result<Option<Qualification>, StoreError> {
         let latest = QualificationStore::latest(self, &[id]).await?;
@@ -683,6 +690,27 @@ impl CheckoutStore for TellingWork {
         Ok(found)
     }
 
+    async fn get_with_surroundings(
+        &mut self,
+        organization: OrganizationId,
+        id: CheckoutPubId,
+    ) -> Result<Option<(Checkout, Surroundings)>, StoreError> {
+        if let Some(known) = self.seen.checkout(id).cloned() {
+            let with = CheckoutStore::surroundings(self, organization, &[id], &[]).await?;
+            return Ok(Some((known, with)));
+        }
+        let found = self
+            .inner
+            .checkouts()
+            .get_with_surroundings(organization, id)
+            .await?;
+        if let Some((found, with)) = &found {
+            self.seen.checkouts.note(found.id, found);
+            self.note_surroundings(&[id], with);
+        }
+        Ok(found)
+    }
+
     async fn surroundings(
         &mut self,
         organization: OrganizationId,
@@ -698,10 +726,7 @@ impl CheckoutStore for TellingWork {
             .checkouts()
             .surroundings(organization, checkouts, variants)
             .await?;
-        self.note_organization(Some(&found.organization));
-        self.seen.read_terms(&found.organization, &found.terms);
-        self.seen.read_leased(&found.variants);
-        self.seen.read_decisions(checkouts, &found.decided);
+        self.note_surroundings(checkouts, &found);
         Ok(found)
     }
 

@@ -191,6 +191,32 @@ async fn are_shown_with_what_they_stand_among(shop: &Shop<'_>, checkouts: &[Chec
         assert_eq!(shown.decided.len(), ids.len(), "{clause}");
         assert_eq!(shown.variants.is_empty(), leased.is_empty(), "{clause}");
     }
+    let clause = "checkouts.get_with_surroundings: are what each of both has";
+    for checkout in checkouts {
+        let (both, each) = shop
+            .seen(clause, async |uow| {
+                let stored = uow.checkouts();
+                let both = stored.get_with_surroundings(organization, checkout.id);
+                let both = both.await?;
+                let with = uow
+                    .checkouts()
+                    .surroundings(organization, &[checkout.id], &[])
+                    .await?;
+                let each = uow.checkouts().get(checkout.id).await?.zip(Some(with));
+                Ok((both, each))
+            })
+            .await;
+        assert!(both.is_some(), "{clause}");
+        assert_eq!(both, each, "{clause}");
+    }
+    let nothing = shop
+        .seen(clause, async |uow| {
+            let nobody = shop.make.id();
+            let stored = uow.checkouts();
+            stored.get_with_surroundings(organization, nobody).await
+        })
+        .await;
+    assert_eq!(nothing, None, "{clause}");
     let missing = shop
         .run(async |uow| {
             let nobody = OrganizationId::new(i64::MAX).map_err(StoreError::internal)?;

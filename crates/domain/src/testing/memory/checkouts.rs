@@ -298,6 +298,18 @@ impl CheckoutStore for Memory {
         Ok(row.map(|row| row.checkout.clone()))
     }
 
+    async fn get_with_surroundings(
+        &mut self,
+        organization: OrganizationId,
+        id: CheckoutPubId,
+    ) -> Result<Option<(Checkout, Surroundings)>, StoreError> {
+        let Some(found) = CheckoutStore::get(self, id).await? else {
+            return Ok(None);
+        };
+        let with = CheckoutStore::surroundings(self, organization, &[id], &[]).await?;
+        Ok(Some((found, with)))
+    }
+
     async fn surroundings(
         &mut self,
         organization: OrganizationId,

@@ -36,7 +36,7 @@ pub(super) use self::shipment::ShipmentRow;
 pub(super) use self::wait::WaitRow;
 use crate::postgres::decode::Place;
 use crate::postgres::error::store_error;
-use crate::postgres::kept::Keep as _;
+use crate::postgres::kept::{Keep as _, Text};
 use crate::postgres::schema::{
     checkout_applications, checkout_billing, checkout_deposits, checkout_items, checkout_returns,
     checkout_shipments, checkout_waits, checkouts,
@@ -126,20 +126,29 @@ impl Rows {
 
 /// The rows that the query finds, in its order.
 pub(super) async fn find(
-    mut connection: &AsyncPgConnection,
+    connection: &AsyncPgConnection,
     query: Query<'_>,
 ) -> Result<Vec<Found>, StoreError> {
+    read(connection, query, None).await
+}
+
+/// The rows that the query finds, in its order; its text, where it has a single one.
+async fn read(
+    mut connection: &AsyncPgConnection,
+    query: Query<'_>,
+    text: Option<&'static Text>,
+) -> Result<Vec<Found>, StoreError> {
+    let query = query.select((
+        CheckoutRow::as_select(),
+        Option::<ApplicationRow>::as_select(),
+        Option::<WaitRow>::as_select(),
+        Option::<DepositRow>::as_select(),
+        Option::<BillingRow>::as_select(),
+        Option::<ShipmentRow>::as_select(),
+        Option::<ReturnRow>::as_select(),
+    ));
     query
-        .select((
-            CheckoutRow::as_select(),
-            Option::<ApplicationRow>::as_select(),
-            Option::<WaitRow>::as_select(),
-            Option::<DepositRow>::as_select(),
-            Option::<BillingRow>::as_select(),
-            Option::<ShipmentRow>::as_select(),
-            Option::<ReturnRow>::as_select(),
-        ))
-        .kept()
+        .kept_as(text)
         .load(&mut connection)
         .await
         .map_err(store_error)
@@ -151,11 +160,13 @@ async fn items_of(
     organizations: Vec<i64>,
     checkouts: Vec<Uuid>,
 ) -> Result<Vec<ItemRow>, StoreError> {
+    static TEXT: Text = Text::new();
     checkout_items::table
         .filter(checkout_items::organization_id.eq_any(organizations))
         .filter(checkout_items::checkout_id.eq_any(checkouts))
         .order(checkout_items::position)
         .select(ItemRow::as_select())
+        .kept_as(&TEXT)
         .load(&mut connection)
         .await
         .map_err(store_error)
@@ -185,13 +196,14 @@ pub(super) async fn get(
     connection: &AsyncPgConnection,
     (organization, id): (i64, Uuid),
 ) -> Result<Option<Checkout>, StoreError> {
+    static TEXT: Text = Text::new();
     let one = whole()
         .filter(checkouts::organization_id.eq(organization))
         .filter(checkouts::id.eq(id))
         .into_boxed()
         .limit(1);
     let items = items_of(connection, vec![organization], vec![id]);
-    let (found, items) = join(find(connection, one), items).await;
+    let (found, items) = join(read(connection, one, Some(&TEXT)), items).await;
     let items = items?;
     let found = found?.into_iter().next();
     found.map(|rows| restore(rows, items)).transpose()
@@ -249,6 +261,7 @@ pub(super) async fn load_all(
     organization: i64,
     ids: Vec<Uuid>,
 ) -> Result<Vec<Checkout>, StoreError> {
+    static TEXT: Text = Text::new();
     if ids.is_empty() {
         return Ok(Vec::new());
     }
@@ -257,7 +270,7 @@ pub(super) async fn load_all(
         .filter(checkouts::id.eq_any(ids.clone()))
         .into_boxed();
     let items = items_of(connection, vec![organization], ids.clone());
-    let (found, items) = join(find(connection, those), items).await;
+    let (found, items) = join(read(connection, those, Some(&TEXT)), items).await;
     let (mut found, items) = (found?, items?);
     let places: HashMap<Uuid, usize> = ids.into_iter().zip(0..).collect();
     found.sort_by_key(|rows| {

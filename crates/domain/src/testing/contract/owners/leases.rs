@@ -156,6 +156,15 @@ async fn checkouts(inquiry: &mut Inquiry<'_, '_>) {
         })
         .await;
     inquiry
+        .sees("checkouts.get_with_surroundings", async |uow| {
+            let organization = full.organization_id;
+            let found = uow.checkouts();
+            let found = found.get_with_surroundings(organization, full.id).await?;
+            // The organization itself is nobody's.
+            Ok(found.map(|(checkout, with)| (checkout, with.terms, with.decided)))
+        })
+        .await;
+    inquiry
         .sees("checkouts.surroundings", async |uow| {
             let (organization, variant) = (full.organization_id, full.variant_id);
             let found = uow
