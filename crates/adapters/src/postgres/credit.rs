@@ -224,15 +224,22 @@ pub(super) async fn latest(
     if checkouts.is_empty() {
         return Ok(Vec::new());
     }
-    static TEXT: Text = Text::new();
-    let ids: Vec<Uuid> = checkouts.iter().map(CheckoutPubId::as_uuid).collect();
-    let rows: Vec<QualificationRow> = qualifications::table
+    static TEXTS: [Text; 2] = [const { Text::new() }; 2];
+    let [of_one, of_many] = &TEXTS;
+    let all = qualifications::table
         .filter(qualifications::organization_id.eq(owner))
-        .filter(qualifications::checkout_id.eq_any(ids))
         .distinct_on(qualifications::checkout_id)
         .order((qualifications::checkout_id, qualifications::sequence.desc()))
         .select(QualificationRow::as_select())
-        .kept_as(&TEXT)
+        .into_boxed();
+    let ids: Vec<Uuid> = checkouts.iter().map(CheckoutPubId::as_uuid).collect();
+    // As of items: a plan for any list of ids is not that for one.
+    let (those, text) = match ids.as_slice() {
+        &[id] => (all.filter(qualifications::checkout_id.eq(id)), of_one),
+        _ => (all.filter(qualifications::checkout_id.eq_any(ids)), of_many),
+    };
+    let rows: Vec<QualificationRow> = those
+        .kept_as(text)
         .load(&mut connection)
         .await
         .map_err(store_error)?;

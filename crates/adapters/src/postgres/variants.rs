@@ -308,12 +308,16 @@ pub(super) async fn with_products(
         ))
         .select((Row::as_select(), super::products::Row::as_select()))
         .into_boxed();
-    static TEXTS: [Text; 3] = [const { Text::new() }; 3];
-    let [live, with_archived, of_products] = &TEXTS;
+    static TEXTS: [Text; 4] = [const { Text::new() }; 4];
+    let [live, one, with_archived, of_products] = &TEXTS;
     let (wanted, text) = match selected {
         VariantSelection::Ids(ids) => {
             let those = all.filter(is_live());
             (those.filter(product_variants::id.eq_any(uuids(ids))), live)
+        }
+        // As of checkouts' items: a plan for any list of ids is not that for one.
+        VariantSelection::IdsWithArchived(ids) if let [id] = ids.as_slice() => {
+            (all.filter(product_variants::id.eq(id.as_uuid())), one)
         }
         VariantSelection::IdsWithArchived(ids) => (
             all.filter(product_variants::id.eq_any(uuids(ids))),

@@ -160,13 +160,27 @@ async fn items_of(
     organizations: Vec<i64>,
     checkouts: Vec<Uuid>,
 ) -> Result<Vec<ItemRow>, StoreError> {
-    static TEXT: Text = Text::new();
-    checkout_items::table
-        .filter(checkout_items::organization_id.eq_any(organizations))
-        .filter(checkout_items::checkout_id.eq_any(checkouts))
+    static TEXTS: [Text; 2] = [const { Text::new() }; 2];
+    let [of_one, of_many] = &TEXTS;
+    let all = checkout_items::table
         .order(checkout_items::position)
         .select(ItemRow::as_select())
-        .kept_as(&TEXT)
+        .into_boxed();
+    // The plan is made for any list of ids, as if it had ten: of a small table it reads all, where one is looked for by an index.
+    let (those, text) = match (organizations.as_slice(), checkouts.as_slice()) {
+        (&[organization], &[checkout]) => (
+            all.filter(checkout_items::organization_id.eq(organization))
+                .filter(checkout_items::checkout_id.eq(checkout)),
+            of_one,
+        ),
+        _ => (
+            all.filter(checkout_items::organization_id.eq_any(organizations))
+                .filter(checkout_items::checkout_id.eq_any(checkouts)),
+            of_many,
+        ),
+    };
+    those
+        .kept_as(text)
         .load(&mut connection)
         .await
         .map_err(store_error)
