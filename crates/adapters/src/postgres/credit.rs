@@ -233,7 +233,7 @@ pub(super) async fn latest(
         .select(QualificationRow::as_select())
         .into_boxed();
     let ids: Vec<Uuid> = checkouts.iter().map(CheckoutPubId::as_uuid).collect();
-    // As of items: a plan for any list of ids is not that for one.
+    // By equality where there is one: the plan that is kept for a list reads all of a small table.
     let (those, text) = match ids.as_slice() {
         &[id] => (all.filter(qualifications::checkout_id.eq(id)), of_one),
         _ => (all.filter(qualifications::checkout_id.eq_any(ids)), of_many),

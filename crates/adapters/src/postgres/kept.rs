@@ -43,6 +43,9 @@ where
 /// The plan is kept too, as it was made by the size that the tables had then, until they are analyzed. So this is for what
 /// any plan does well: rows by their keys. What joins, or looks for many ids, in a table that was empty a moment ago is
 /// planned anew, or fences off what it asks of each row.
+///
+/// For a list of ids it is made as if there were ten, and reads all of a table of a thousand rows: where there is one, that is
+/// looked for by equality.
 pub(super) struct Kept<Q> {
     query: Q,
     /// Where its text is, of one that has a single text.

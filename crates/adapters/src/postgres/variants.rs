@@ -315,7 +315,7 @@ pub(super) async fn with_products(
             let those = all.filter(is_live());
             (those.filter(product_variants::id.eq_any(uuids(ids))), live)
         }
-        // As of checkouts' items: a plan for any list of ids is not that for one.
+        // By equality where there is one: the plan that is kept for a list reads all of a small table.
         VariantSelection::IdsWithArchived(ids) if let [id] = ids.as_slice() => {
             (all.filter(product_variants::id.eq(id.as_uuid())), one)
         }

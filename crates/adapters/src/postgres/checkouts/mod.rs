@@ -125,6 +125,33 @@ impl PgUnitOfWork {
     }
 }
 
+/// What the checkouts are shown with, and these variants: one round trip.
+async fn surroundings(
+    connection: &AsyncPgConnection,
+    owner: i64,
+    organization: OrganizationId,
+    checkouts: &[CheckoutPubId],
+    variants: &[ProductVariantPubId],
+) -> Result<Surroundings, StoreError> {
+    let leased = VariantSelection::IdsWithArchived(variants.to_vec());
+    let leased = async {
+        if variants.is_empty() {
+            return Ok(Vec::new());
+        }
+        with_products(connection, organization, &leased).await
+    };
+    let own = with_organization(connection, organization);
+    let (own, leased, decided) = join3(own, leased, latest(connection, owner, checkouts)).await;
+    let (own, variants, decided) = (own?, leased?, decided?);
+    let (organization, terms) = own.ok_or(StoreError::Missing("organization"))?;
+    Ok(Surroundings {
+        organization,
+        terms,
+        variants,
+        decided,
+    })
+}
+
 #[async_trait]
 impl CheckoutStore for PgUnitOfWork {
     async fn insert(
@@ -181,24 +208,15 @@ impl CheckoutStore for PgUnitOfWork {
     ) -> Result<Option<(Checkout, Surroundings)>, StoreError> {
         let owner = self.owner();
         let connection: &AsyncPgConnection = self.connection()?;
-        let (found, own, decided) = join3(
+        let (found, with) = join(
             rows::get(connection, (owner, id.as_uuid())),
-            with_organization(connection, organization),
-            latest(connection, owner, &[id]),
+            surroundings(connection, owner, organization, &[id], &[]),
         )
         .await;
-        let (found, own, decided) = (found?, own?, decided?);
-        let Some(found) = found else {
+        let Some(found) = found? else {
             return Ok(None);
         };
-        let (organization, terms) = own.ok_or(StoreError::Missing("organization"))?;
-        let with = Surroundings {
-            organization,
-            terms,
-            variants: Vec::new(),
-            decided,
-        };
-        Ok(Some((found, with)))
+        Ok(Some((found, with?)))
     }
 
     async fn surroundings(
@@ -208,24 +226,7 @@ impl CheckoutStore for PgUnitOfWork {
         variants: &[ProductVariantPubId],
     ) -> Result<Surroundings, StoreError> {
         let owner = self.owner();
-        let connection: &AsyncPgConnection = self.connection()?;
-        let leased = VariantSelection::IdsWithArchived(variants.to_vec());
-        let leased = async {
-            if variants.is_empty() {
-                return Ok(Vec::new());
-            }
-            with_products(connection, organization, &leased).await
-        };
-        let own = with_organization(connection, organization);
-        let (own, leased, decided) = join3(own, leased, latest(connection, owner, checkouts)).await;
-        let (own, variants, decided) = (own?, leased?, decided?);
-        let (organization, terms) = own.ok_or(StoreError::Missing("organization"))?;
-        Ok(Surroundings {
-            organization,
-            terms,
-            variants,
-            decided,
-        })
+        surroundings(self.connection()?, owner, organization, checkouts, variants).await
     }
 
     async fn find_by_page_token(

@@ -291,9 +291,8 @@ async fn visible_with(
 ) -> Result<(Checkout, Surroundings), Error> {
     let organization = ctx.access.organization_id;
     let found = uow.checkouts().get_with_surroundings(organization, id);
-    let (checkout, with) = found.await?.unzip();
-    let checkout = visible(ctx.access, checkout)?;
-    Ok((checkout, with.ok_or(Error::not_found("checkout"))?))
+    let (checkout, with) = found.await?.ok_or(Error::not_found("checkout"))?;
+    Ok((visible(ctx.access, Some(checkout))?, with))
 }
 
 /// The checkout as callers see it, among what was read with it, and what it leases where that has to price it.

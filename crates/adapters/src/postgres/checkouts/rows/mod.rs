@@ -166,7 +166,7 @@ async fn items_of(
         .order(checkout_items::position)
         .select(ItemRow::as_select())
         .into_boxed();
-    // The plan is made for any list of ids, as if it had ten: of a small table it reads all, where one is looked for by an index.
+    // By equality where there is one: the plan that is kept for a list reads all of a small table.
     let (those, text) = match (organizations.as_slice(), checkouts.as_slice()) {
         (&[organization], &[checkout]) => (
             all.filter(checkout_items::organization_id.eq(organization))
