@@ -20,7 +20,7 @@ use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
 use tracing_subscriber::registry::LookupSpan;
 use tracing_subscriber::util::{SubscriberInitExt as _, TryInitError};
-use tracing_subscriber::{EnvFilter, Layer, Registry};
+use tracing_subscriber::{Layer, Registry};
 
 pub(crate) use known::{
     CHECKOUTS, CHORE_FINISHED, CONNECTIONS_REFUSED, DELIVERIES, ENDPOINTS_DISABLED, JOBS,
@@ -116,15 +116,20 @@ pub(crate) fn init_logs_at_once(format: LogFormat, filter: &str) -> Result<(), T
     begin(format, parsed(filter)?, std::io::stderr)
 }
 
-fn parsed(filter: &str) -> Result<EnvFilter, TelemetryError> {
-    EnvFilter::try_new(filter).map_err(|source| TelemetryError::Filter {
-        filter: filter.to_owned(),
-        source,
-    })
+fn parsed(filter: &str) -> Result<Targets, TelemetryError> {
+    let directives = filter.split(',').map(str::trim);
+    let directives: Vec<&str> = directives.filter(|it| !it.is_empty()).collect();
+    directives
+        .join(",")
+        .parse()
+        .map_err(|source| TelemetryError::Filter {
+            filter: filter.to_owned(),
+            source,
+        })
 }
 
 /// Begins to write lines, and what no line is written of is not even begun.
-fn begin<W>(format: LogFormat, filter: EnvFilter, writer: W) -> Result<(), TelemetryError>
+fn begin<W>(format: LogFormat, filter: Targets, writer: W) -> Result<(), TelemetryError>
 where
     W: for<'w> MakeWriter<'w> + Send + Sync + 'static,
 {
@@ -223,4 +228,40 @@ impl Metrics {
 /// A count as the metrics take it.
 pub(crate) fn as_gauge(count: impl TryInto<u32>) -> f64 {
     f64::from(count.try_into().unwrap_or(u32::MAX))
+}
+
+#[cfg(test)]
+mod tests {
+    use tracing::Level;
+
+    use super::*;
+
+    #[test]
+    fn lines_are_chosen_by_level_and_target() {
+        let shown = |filter: &str, target: &str, level| {
+            let filter = parsed(filter).ok();
+            filter.map(|filter| filter.would_enable(target, &level))
+        };
+        for (filter, target, level, expected) in [
+            ("info", "lessor", Level::INFO, Some(true)),
+            ("info", "lessor", Level::DEBUG, Some(false)),
+            (
+                "info,lessor=debug",
+                "lessor::http",
+                Level::DEBUG,
+                Some(true),
+            ),
+            ("info,lessor=debug", "hyper", Level::DEBUG, Some(false)),
+            (" info , lessor=debug, ", "lessor", Level::DEBUG, Some(true)),
+            ("warn,hyper=off", "hyper", Level::ERROR, Some(false)),
+            ("off", "lessor", Level::ERROR, Some(false)),
+            ("info,lessor=loud", "lessor", Level::INFO, None),
+        ] {
+            assert_eq!(
+                shown(filter, target, level),
+                expected,
+                "{filter:?} {target}"
+            );
+        }
+    }
 }

@@ -303,10 +303,10 @@ impl Bench {
 
     pub(crate) fn limit_address_rate(&mut self, per_second: u32) {
         let limits = |requests| AddressLimits::per_second(requests, TrustedProxies::default());
-        self.state.address_limits = NonZeroU32::new(per_second).map(limits);
+        self.state.own().address_limits = NonZeroU32::new(per_second).map(limits);
     }
 
     pub(crate) fn limit_rate(&mut self, per_second: u32) {
-        self.state.limits = NonZeroU32::new(per_second).map(RateLimits::per_second);
+        self.state.own().limits = NonZeroU32::new(per_second).map(RateLimits::per_second);
     }
 }

@@ -229,7 +229,7 @@ async fn who_shows_that_they_may_ask_does_not_count() {
     let secret = WebhookSecret::new("whsec_of_the_test").unwrap();
     let mut settings = (*bench.state.settings).clone();
     settings.processor_secrets.sandbox = vec![secret.clone()];
-    bench.state.settings = settings.into();
+    bench.state.own().settings = settings.into();
     let app = serve(&bench).await;
     let signature = sign(b"{}", &[secret], bench.clock.now());
     for _ in 0..6 {

@@ -2,7 +2,6 @@
 
 use std::future::{Ready, ready};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
 
 use actix_web::dev::Payload;
 use actix_web::http::header::HeaderMap;
@@ -38,14 +37,8 @@ impl RequestId {
 
     /// An id that is made here.
     pub(crate) fn generate() -> Self {
-        static FALLBACK: AtomicU64 = AtomicU64::new(0);
-        let mut bytes = [0; 16];
-        if getrandom::fill(&mut bytes).is_err() {
-            // An id is for looking things up, not a secret: a counter serves when the system has
-            // no randomness to give.
-            bytes[8..].copy_from_slice(&FALLBACK.fetch_add(1, Ordering::Relaxed).to_be_bytes());
-        }
-        Self(format!("req_{}", hex::encode(bytes)).into())
+        // For looking things up, not a secret: the system is not asked for each.
+        Self(format!("req_{:032x}", rand::random::<u128>()).into())
     }
 
     /// The id, `req_…` where it was made here.

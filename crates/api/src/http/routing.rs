@@ -3,11 +3,18 @@
 //!
 //! An app has no description about it. That of all schemas takes four megabytes, and each of them is described by
 //! every route that shows it: who serves makes it when it is asked for, and keeps its text alone.
+//!
+//! The framework compares a path with the expression of one route after the other. Those of a scope are in groups of one
+//! method whose paths begin alike, which is seen without an expression: a request meets those of its own group alone.
 
 use std::collections::BTreeMap;
 
 use actix_web::dev::HttpServiceFactory;
+use actix_web::guard::{Guard, GuardContext};
+use actix_web::http::Method;
 use actix_web::{Scope, web};
+use percent_encoding::percent_decode_str;
+use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::schema::Schema;
 use utoipa::openapi::{Paths, RefOr};
 use utoipa_actix_web::OpenApiFactory;
@@ -20,6 +27,7 @@ pub struct Routes<'r>(To<'r>);
 
 enum To<'r> {
     App(&'r mut web::ServiceConfig),
+    Groups(&'r mut Groups),
     Description {
         /// What stands before the paths.
         prefix: String,
@@ -71,6 +79,113 @@ impl Description {
     }
 }
 
+/// The operations of a path, by their methods.
+pub(crate) fn operations(item: &PathItem) -> impl Iterator<Item = (Method, &Operation)> {
+    [
+        (Method::DELETE, &item.delete),
+        (Method::GET, &item.get),
+        (Method::PATCH, &item.patch),
+        (Method::POST, &item.post),
+        (Method::PUT, &item.put),
+    ]
+    .into_iter()
+    .filter_map(|(method, operation)| Some((method, operation.as_ref()?)))
+}
+
+/// What the requests of a group of routes have in common.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Group {
+    /// How their paths begin: whole parts.
+    begin: String,
+    /// None: they have any.
+    method: Option<Method>,
+}
+
+impl Group {
+    /// That of a path behind a prefix.
+    fn of(prefix: &str, path: &str, method: Option<Method>) -> Self {
+        let path = path.strip_prefix('/').unwrap_or(path);
+        let part = path.split('/').next().unwrap_or_default();
+        let begin = match part {
+            "" => prefix.to_owned(),
+            // Any may be meant.
+            part if part.contains('{') => prefix.to_owned(),
+            part => format!("{prefix}/{part}"),
+        };
+        Self { begin, method }
+    }
+
+    fn has(&self, path: &str) -> bool {
+        let rest = path.strip_prefix(&*self.begin);
+        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+    }
+}
+
+impl Guard for Group {
+    fn check(&self, context: &GuardContext<'_>) -> bool {
+        let head = context.head();
+        let path = head.uri.path();
+        let is_of_method = self.method.as_ref().is_none_or(|it| *it == head.method);
+        // What is written otherwise means the same.
+        let decoded = || percent_decode_str(path).decode_utf8_lossy();
+        is_of_method && (self.has(path) || path.contains('%') && self.has(&decoded()))
+    }
+}
+
+/// The routes of a scope, in groups; each has the order of its routes.
+struct Groups {
+    prefix: String,
+    groups: Vec<(Group, Vec<Answers>)>,
+}
+
+/// What has a route answered by an app.
+type Answers = Box<dyn FnOnce(&mut web::ServiceConfig)>;
+
+impl Groups {
+    fn of(prefix: &str, register: impl FnOnce(&mut Routes<'_>)) -> Self {
+        let mut groups = Self {
+            prefix: prefix.to_owned(),
+            groups: Vec::new(),
+        };
+        register(&mut Routes(To::Groups(&mut groups)));
+        groups
+    }
+
+    fn add_route<S>(&mut self, route: S)
+    where
+        S: HttpServiceFactory + OpenApiFactory + 'static,
+    {
+        let described = route.paths().paths.into_iter().next();
+        let (path, item) = described.unwrap_or_default();
+        let method = operations(&item).next().map(|(method, _)| method);
+        self.add(&path, method, route);
+    }
+
+    fn add<S>(&mut self, path: &str, method: Option<Method>, service: S)
+    where
+        S: HttpServiceFactory + 'static,
+    {
+        let group = Group::of(&self.prefix, path, method);
+        let answers: Answers = Box::new(|app| {
+            app.service(service);
+        });
+        match self.groups.iter_mut().find(|(of, _)| *of == group) {
+            Some((_, routes)) => routes.push(answers),
+            None => self.groups.push((group, vec![answers])),
+        }
+    }
+
+    fn scope(self) -> Scope {
+        let groups = self.groups.into_iter();
+        groups.fold(web::scope(&self.prefix), |scope, (group, routes)| {
+            let routes = |app: &mut web::ServiceConfig| {
+                routes.into_iter().for_each(|answers| answers(app));
+            };
+            scope.service(web::scope("").guard(group).configure(routes))
+        })
+    }
+}
+
 impl<'r> Routes<'r> {
     /// Routes that an app answers.
     pub const fn answered_by(app: &'r mut web::ServiceConfig) -> Self {
@@ -91,6 +206,7 @@ impl<'r> Routes<'r> {
             To::App(app) => {
                 app.service(route);
             }
+            To::Groups(groups) => groups.add_route(route),
             To::Description { prefix, of } => of.add(prefix, &route),
         }
         self
@@ -114,9 +230,12 @@ impl<'r> Routes<'r> {
     {
         match &mut self.0 {
             To::App(app) => {
+                app.service(around(Groups::of(prefix, register).scope()));
+            }
+            To::Groups(groups) => {
                 let scope = web::scope(prefix);
                 let scope = scope.configure(|app| register(&mut Routes::answered_by(app)));
-                app.service(around(scope));
+                groups.add(prefix, None, around(scope));
             }
             To::Description { prefix: before, of } => register(&mut Routes(To::Description {
                 prefix: format!("{before}{prefix}"),
@@ -131,8 +250,8 @@ impl<'r> Routes<'r> {
 mod tests {
     use actix_web::http::header::VARY;
     use actix_web::middleware::DefaultHeaders;
-    use actix_web::test::{TestRequest, call_service, init_service};
-    use actix_web::{App, HttpResponse, get};
+    use actix_web::test::{TestRequest, call_service, init_service, read_body};
+    use actix_web::{App, HttpResponse, get, post};
 
     use super::*;
 
@@ -140,19 +259,46 @@ mod tests {
     #[utoipa::path(responses((status = 200)))]
     #[get("/toys/{id}")]
     async fn toy() -> HttpResponse {
-        HttpResponse::Ok().finish()
+        HttpResponse::Ok().body("toy")
+    }
+
+    /// Some toys.
+    #[utoipa::path(responses((status = 200)))]
+    #[get("/toys/some")]
+    async fn some() -> HttpResponse {
+        HttpResponse::Ok().body("some")
+    }
+
+    /// Buys a toy.
+    #[utoipa::path(responses((status = 200)))]
+    #[post("/toys/{id}")]
+    async fn buy() -> HttpResponse {
+        HttpResponse::Ok().body("bought")
+    }
+
+    /// What is not in a part of its own.
+    #[utoipa::path(responses((status = 200)))]
+    #[get("/{other}/rest")]
+    async fn rest() -> HttpResponse {
+        HttpResponse::Ok().body("rest")
     }
 
     #[utoipa::path(responses((status = 200)))]
     #[get("/about")]
     async fn about() -> HttpResponse {
-        HttpResponse::Ok().finish()
+        HttpResponse::Ok().body("about")
+    }
+
+    fn toys(routes: &mut Routes<'_>) {
+        routes
+            .service(some)
+            .service(toy)
+            .service(buy)
+            .scope("/shop", |shop| _ = shop.service(about), |shop| shop)
+            .service(rest);
     }
 
     fn register(routes: &mut Routes<'_>) {
-        let toys = |routes: &mut Routes<'_>| {
-            routes.service(toy);
-        };
         let around = DefaultHeaders::new().add((VARY, "toys"));
         routes
             .scope("/v1", toys, |scope| scope.wrap(around))
@@ -163,21 +309,45 @@ mod tests {
     async fn what_is_described_is_what_is_answered() {
         let paths = Description::operations(register);
         let described: Vec<&str> = paths.paths.keys().map(String::as_str).collect();
-        assert_eq!(described, ["/about", "/v1/toys/{id}"]);
+        assert_eq!(
+            described,
+            [
+                "/about",
+                "/v1/shop/about",
+                "/v1/toys/some",
+                "/v1/toys/{id}",
+                "/v1/{other}/rest"
+            ]
+        );
         let app = App::new().configure(|app| register(&mut Routes::answered_by(app)));
         let app = init_service(app).await;
-        for (path, status, is_surrounded) in [
-            ("/v1/toys/1", 200, true),
-            ("/toys/1", 404, false),
-            ("/about", 200, false),
+        for (method, path, answered) in [
+            (Method::GET, "/v1/toys/1", Some("toy")),
+            (Method::GET, "/v1/toys/some", Some("some")),
+            (Method::POST, "/v1/toys/1", Some("bought")),
+            (Method::GET, "/v1/shop/about", Some("about")),
+            (Method::GET, "/v1/things/rest", Some("rest")),
+            // Written otherwise.
+            (Method::GET, "/v1/%74oys/%31", Some("toy")),
+            (Method::GET, "/%761/toys/1", Some("toy")),
+            (Method::PUT, "/v1/toys/1", None),
+            (Method::GET, "/v1/toysome", None),
+            (Method::GET, "/v1/toys", None),
+            (Method::GET, "/v1/toys%2F1", None),
+            (Method::GET, "/v1", None),
+            (Method::GET, "/toys/1", None),
         ] {
-            let answer = call_service(&app, TestRequest::get().uri(path).to_request()).await;
-            assert_eq!(answer.status().as_u16(), status, "{path}");
-            assert_eq!(
-                answer.headers().contains_key("vary"),
-                is_surrounded,
-                "{path}"
-            );
+            let request = TestRequest::default().method(method.clone()).uri(path);
+            let answer = call_service(&app, request.to_request()).await;
+            let is_in_scope = answer.headers().contains_key("vary");
+            assert_eq!(is_in_scope, path != "/toys/1", "{method} {path}");
+            let is_found = answer.status().is_success();
+            let body = read_body(answer).await;
+            let body = std::str::from_utf8(&body).ok().filter(|_| is_found);
+            assert_eq!(body, answered, "{method} {path}");
         }
+        let outside = call_service(&app, TestRequest::get().uri("/about").to_request()).await;
+        assert!(!outside.headers().contains_key("vary"));
+        assert_eq!(read_body(outside).await, "about");
     }
 }

@@ -5,7 +5,8 @@ use std::future::{Future, Ready, ready};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
-use actix_web::http::{Method, StatusCode};
+use actix_web::http::uri::PathAndQuery;
+use actix_web::http::{Method, StatusCode, Uri};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse, dev};
 use async_trait::async_trait;
 use lessor_adapters::postgres::{LastCommit, Position};
@@ -30,9 +31,7 @@ use crate::telemetry::outage;
 pub struct Call {
     runner: Runner,
     method: Method,
-    path: String,
-    /// Path and query.
-    uri: String,
+    uri: Uri,
     idempotency_key: Option<String>,
     /// None where requests are not limited.
     counted: Option<Counted>,
@@ -56,13 +55,13 @@ impl Call {
     /// The path of the request, as it was sent.
     #[must_use]
     pub fn path(&self) -> &str {
-        &self.path
+        self.uri.path()
     }
 
     /// The query string of the request, as it was sent.
     #[must_use]
     pub fn query(&self) -> &str {
-        self.uri.split_once('?').map_or("", |(_, query)| query)
+        self.uri.query().unwrap_or_default()
     }
 
     /// The context of a use case, now.
@@ -244,10 +243,10 @@ impl Call {
             key: IdempotencyKey {
                 organization_id: access.organization_id,
                 mode: access.mode,
-                path: format!("{} {}", self.method, self.path),
+                path: format!("{} {}", self.method, self.path()),
                 key: key.clone(),
             },
-            request_hash: request_hash(&self.method, &self.uri, body, user),
+            request_hash: request_hash(&self.method, path_and_query(&self.uri), body, user),
             permission,
         })
     }
@@ -300,6 +299,11 @@ where
     }
 }
 
+/// As they were sent.
+fn path_and_query(uri: &Uri) -> &str {
+    uri.path_and_query().map_or("", PathAndQuery::as_str)
+}
+
 fn respond(answer: Answer) -> Result<HttpResponse, ApiError> {
     let status = StatusCode::from_u16(answer.status).map_err(ApiError::internal)?;
     let mut response = HttpResponse::build(status);
@@ -329,7 +333,6 @@ fn call_of(request: &HttpRequest) -> Result<Call, ApiError> {
     let caller = request.extensions().get::<Caller>().cloned();
     let Caller(access) = caller.ok_or_else(ApiError::unauthorized)?;
     let origin = Sender::of(&state, request).named(Origin::of_key(&access));
-    let uri = request.uri();
     Ok(Call {
         runner: Runner {
             state,
@@ -337,10 +340,7 @@ fn call_of(request: &HttpRequest) -> Result<Call, ApiError> {
             origin: Arc::new(origin),
         },
         method: request.method().clone(),
-        path: uri.path().to_owned(),
-        uri: uri
-            .path_and_query()
-            .map_or_else(String::new, ToString::to_string),
+        uri: request.uri().clone(),
         idempotency_key: key_of(request)?,
         counted: request.extensions().get::<Counted>().cloned(),
         position: position_of(request),

@@ -8,25 +8,13 @@ use actix_web::{HttpMessage as _, HttpRequest, HttpResponse, web};
 
 use matchit::Router;
 use serde::Deserialize;
-use utoipa::openapi::path::{Operation, Parameter, ParameterIn, PathItem};
+use utoipa::openapi::path::{Operation, Parameter, ParameterIn};
 use utoipa::openapi::{Paths, RefOr, SecurityRequirement};
 
 use crate::http::error::ApiError;
 use crate::http::openapi::{PUBLISHABLE_KEY, is_for_browsers};
+use crate::http::routing::operations;
 use crate::request::from_query;
-
-/// The operations of a path, by their methods.
-fn operations(item: &PathItem) -> impl Iterator<Item = (Method, &Operation)> {
-    [
-        (Method::DELETE, &item.delete),
-        (Method::GET, &item.get),
-        (Method::PATCH, &item.patch),
-        (Method::POST, &item.post),
-        (Method::PUT, &item.put),
-    ]
-    .into_iter()
-    .filter_map(|(method, operation)| Some((method, operation.as_ref()?)))
-}
 
 /// Whether one of the ways to be let in is a publishable key.
 fn takes_publishable_key(operation: &Operation) -> bool {
@@ -226,7 +214,7 @@ pub async fn fallback(request: HttpRequest) -> Result<HttpResponse, ApiError> {
 
 #[cfg(test)]
 mod tests {
-    use utoipa::openapi::path::HttpMethod;
+    use utoipa::openapi::path::{HttpMethod, PathItem};
 
     use super::*;
 

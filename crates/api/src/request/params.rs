@@ -56,7 +56,7 @@ fn segment(raw: &str) -> Option<String> {
     let text = decode(raw)?;
     let nameable =
         !text.is_empty() && !text.contains(char::is_control) && text.chars().count() <= SEGMENT_MAX;
-    nameable.then_some(text)
+    nameable.then(|| text.into_owned())
 }
 
 /// The id in the route's dynamic segment. What is no id names nothing, and is refused only when it

@@ -35,7 +35,7 @@ pub(crate) fn from_query<T: DeserializeOwned>(query: &str) -> Result<T, ApiError
 pub(super) fn pairs(text: &str) -> impl Iterator<Item = Result<(String, String), ApiError>> {
     text.split('&').filter(|pair| !pair.is_empty()).map(|pair| {
         let (name, value) = pair.split_once('=').unwrap_or((pair, ""));
-        let decoded = |text: &str| decode(&text.replace('+', " "));
+        let decoded = |text: &str| decode(&text.replace('+', " ")).map(Cow::into_owned);
         let name = decoded(name)
             .filter(|name| !name.contains(char::is_control))
             .ok_or_else(|| {
@@ -49,7 +49,7 @@ pub(super) fn pairs(text: &str) -> impl Iterator<Item = Result<(String, String),
 }
 
 /// Undoes percent-encoding, strictly: `None` for a broken escape or what is not UTF-8.
-pub(crate) fn decode(text: &str) -> Option<String> {
+pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
     let is_whole = |escape: &str| {
         let digits = escape.as_bytes().get(..2);
         digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
@@ -58,8 +58,7 @@ pub(crate) fn decode(text: &str) -> Option<String> {
     if !text.split('%').skip(1).all(is_whole) {
         return None;
     }
-    let decoded = percent_decode_str(text).decode_utf8().ok()?;
-    Some(decoded.into_owned())
+    percent_decode_str(text).decode_utf8().ok()
 }
 
 /// The parameter and its member that a name such as `metadata[key]` means.

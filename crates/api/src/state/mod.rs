@@ -10,6 +10,7 @@ pub(crate) mod totals;
 
 use std::fmt;
 use std::num::NonZeroU32;
+use std::ops::Deref;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -138,7 +139,11 @@ impl StateSettings {
 /// Handlers do not use it themselves but through a [`Call`](crate::idempotency::Call), which also
 /// knows who asks.
 #[derive(Clone)]
-pub struct AppState {
+pub struct AppState(Arc<Shared>);
+
+/// What an [`AppState`] shares.
+#[derive(Clone)]
+pub struct Shared {
     /// The ports. Work that changes anything uses them on the runtime of [`Mutations`].
     pub engine: Engine,
     /// What reads go to: the same stores, by connections of the worker's own where there are any.
@@ -173,7 +178,7 @@ impl AppState {
     /// A state over these ports. Reads and changes share the database.
     #[must_use]
     pub fn new(engine: Engine, mutations: Mutations, settings: StateSettings) -> Self {
-        Self {
+        Self(Arc::new(Shared {
             reads: Arc::clone(&engine.database),
             replica: None,
             engine,
@@ -193,20 +198,25 @@ impl AppState {
             ),
             settings: Arc::new(settings),
             feeds: Feeds::default(),
-        }
+        }))
+    }
+
+    /// For what is told apart of it: the others keep theirs.
+    pub(crate) fn own(&mut self) -> &mut Shared {
+        Arc::make_mut(&mut self.0)
     }
 
     /// The same state, whose feeds are told of by whoever writes events.
     #[must_use]
     pub fn following(mut self, feeds: Feeds) -> Self {
-        self.feeds = feeds;
+        self.own().feeds = feeds;
         self
     }
 
     /// The same state, which is told when prices change.
     #[must_use]
     pub fn hearing_of(mut self, prices: PriceRevisions) -> Self {
-        self.prices = prices;
+        self.own().prices = prices;
         self
     }
 
@@ -215,7 +225,7 @@ impl AppState {
     /// worker's app.
     #[must_use]
     pub fn reading_from(mut self, reads: Arc<dyn Database>) -> Self {
-        self.reads = reads;
+        self.own().reads = reads;
         self
     }
 
@@ -223,14 +233,15 @@ impl AppState {
     /// were opened, too.
     #[must_use]
     pub fn listing_from(mut self, replica: Replica) -> Self {
-        self.replica = Some(replica);
+        self.own().replica = Some(replica);
         self
     }
 
     /// The same state for a request whose commits are noted, where somebody wants to know of them.
     pub(crate) fn noting(mut self, last_commit: Option<LastCommit>) -> Self {
         if let (Some(replica), Some(last_commit)) = (&self.replica, last_commit) {
-            self.engine.database = replica.noted(last_commit);
+            let database = replica.noted(last_commit);
+            self.own().engine.database = database;
         }
         self
     }
@@ -262,6 +273,14 @@ impl AppState {
         request
             .app_data::<Self>()
             .ok_or_else(|| ApiError::internal("the app has no AppState among its data"))
+    }
+}
+
+impl Deref for AppState {
+    type Target = Shared;
+
+    fn deref(&self) -> &Shared {
+        &self.0
     }
 }
 

@@ -84,7 +84,7 @@ mod tests {
             let network: IpNet = trusted.parse().unwrap();
             let mut settings = (*state.settings).clone();
             settings.trusted_proxies = TrustedProxies::new(vec![network]);
-            state.settings = settings.into();
+            state.own().settings = settings.into();
             let origin = Sender::of(&state, &request).named(Origin::SYSTEM);
             assert_eq!(origin.address, Some(address.parse().unwrap()), "{trusted}");
             assert!(origin.request_id.is_some_and(|id| id.starts_with("req_")));
