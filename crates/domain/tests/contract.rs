@@ -31,6 +31,7 @@ suites! {
     audit,
     lease_terms,
     pricing_revisions,
+    catalog_revisions,
     categories,
     products,
     variants,

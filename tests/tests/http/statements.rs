@@ -323,3 +323,38 @@ async fn until_shown(client: &Client, summary: &str, price: &str) {
         assert!(begun.elapsed() < PATIENCE, "{price} is not shown");
     }
 }
+
+#[tokio::test(flavor = "multi_thread")]
+async fn products_are_counted_again_when_the_catalog_has_changed() {
+    let (server, tap) = Server::tapped(BINARY, &["--no-worker"]).await;
+    let client = &server.client().await;
+    let product = client.product(json!({})).await;
+    let variant = client.variant_of(&product, "ONE", json!({})).await;
+    client.product(json!({})).await;
+    // A page that does not show how many there are.
+    let list = "/v1/products?limit=1";
+    let asked = async |client: &Client| {
+        drop(tap.take());
+        let total = client.get(list).await.ok()["total"].clone();
+        let statements = sql_of(of_requests(tap.take_carried()));
+        let is_count = |sql: &String| sql.starts_with("SELECT count(*) FROM (");
+        (total, statements.iter().any(is_count))
+    };
+    assert_eq!(asked(client).await, (json!(2), true));
+    assert_eq!(asked(client).await, (json!(2), false));
+    // What nobody filters by is no change.
+    let path = format!("/v1/product-variants/{}", text(&variant["id"]));
+    let changes = json!({ "price": "1500.00", "inventoryQuantity": 7 });
+    client.put(&path, changes).await.ok();
+    assert_eq!(asked(client).await, (json!(2), false));
+    client.product(json!({})).await;
+    assert_eq!(asked(client).await, (json!(3), true));
+    // Whoever changes it.
+    let other = server.beside(&["--no-worker"]).await;
+    let mut of_other = client.clone();
+    of_other.url.clone_from(&other.url);
+    let path = format!("/v1/products/{}", text(&product["id"]));
+    of_other.delete(&path).await.ok();
+    assert_eq!(asked(client).await, (json!(2), true));
+    assert_eq!(asked(client).await, (json!(2), false));
+}

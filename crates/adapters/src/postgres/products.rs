@@ -12,7 +12,7 @@ use futures_util::future::join;
 use lessor_domain::catalog::{Product, Review};
 use lessor_domain::ids::{OrganizationId, ProductPubId};
 use lessor_domain::ports::{
-    Page, ProductFilter, ProductSort, ProductStore, SortOrder, Start, StoreError,
+    Page, ProductFilter, ProductPage, ProductSort, ProductStore, SortOrder, Start, StoreError,
 };
 use uuid::Uuid;
 
@@ -23,7 +23,7 @@ use super::error::store_error;
 use super::kept::{Keep as _, Text};
 use super::metadata::{OF_PRODUCTS, has_each};
 use super::paging::{self, Mark, after, within};
-use super::schema::{product_variants, products};
+use super::schema::{catalog_revisions, product_variants, products};
 use super::search::{self, Sought};
 use super::version::{self, compare_and_set};
 
@@ -257,6 +257,23 @@ async fn read(
     rows.into_iter().map(Product::try_from).collect()
 }
 
+/// The revision of the organization's catalog.
+async fn revision(
+    mut connection: &AsyncPgConnection,
+    organization: OrganizationId,
+) -> Result<i64, StoreError> {
+    static TEXT: Text = Text::new();
+    catalog_revisions::table
+        .find(organization.get())
+        .select(catalog_revisions::revision)
+        .kept_as(&TEXT)
+        .get_result(&mut connection)
+        .await
+        .optional()
+        .map_err(store_error)
+        .map(Option::unwrap_or_default)
+}
+
 /// The product of the organization with this id.
 async fn load_one(
     connection: &AsyncPgConnection,
@@ -337,7 +354,7 @@ impl ProductStore for PgUnitOfWork {
         sort: ProductSort,
         order: SortOrder,
         page: Page,
-    ) -> Result<Vec<Product>, StoreError> {
+    ) -> Result<ProductPage, StoreError> {
         let sought = self.sought(organization, filter).await?;
         let query = filtered(organization, filter, sought);
         let query = sorted(query, sort, order).limit(page.limit.into());
@@ -353,7 +370,14 @@ impl ProductStore for PgUnitOfWork {
                 query.filter(after(&mark, order))
             }
         };
-        load(self.connection()?, query).await
+        let connection = self.connection()?;
+        // On the line before the page.
+        let (revision, products) =
+            join(revision(connection, organization), load(connection, query)).await;
+        Ok(ProductPage {
+            products: products?,
+            revision: revision?,
+        })
     }
 
     async fn count(

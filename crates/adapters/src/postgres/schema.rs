@@ -222,6 +222,13 @@ diesel::table! {
 }
 
 diesel::table! {
+    catalog_revisions (organization_id) {
+        organization_id -> BigInt,
+        revision -> BigInt,
+    }
+}
+
+diesel::table! {
     lifecycle_states (name) {
         name -> Text,
         phase -> Text,
@@ -957,6 +964,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     product_variants,
     lease_terms,
     pricing_revisions,
+    catalog_revisions,
     checkouts,
     checkout_items,
     checkout_applications,

@@ -43,6 +43,7 @@ suites! {
     customers,
     lease_terms,
     pricing_revisions,
+    catalog_revisions,
     categories,
     products,
     variants,

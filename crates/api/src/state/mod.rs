@@ -24,6 +24,7 @@ use lessor_domain::mail::MailModes;
 use lessor_domain::ports::Database;
 use lessor_domain::time::Timestamp;
 use lessor_domain::workers::Engine;
+use quick_cache::sync::Cache;
 
 use crate::auth::addresses::{AddressLimits, TrustedProxies, Unproven};
 use crate::auth::buckets::Standing;
@@ -37,7 +38,7 @@ use crate::state::feeds::Feeds;
 use crate::state::price_revisions::PriceRevisions;
 use crate::state::pricing_summaries::SummaryCache;
 use crate::state::replica::Replica;
-use crate::state::totals::{CheckoutTotals, ProductTotals};
+use crate::state::totals::{CheckoutTotals, ProductCounts, ProductTotals, TOTALS};
 
 pub(crate) use self::sender::Sender;
 
@@ -166,6 +167,8 @@ pub struct Shared {
     pub prices: PriceRevisions,
     /// How many products long lists have.
     pub(crate) product_totals: ProductTotals,
+    /// How many others had when they were last counted.
+    pub(crate) product_counts: ProductCounts,
     /// How many checkouts there are where there are many.
     pub(crate) checkout_totals: CheckoutTotals,
     /// The addresses of checkout pages.
@@ -191,6 +194,7 @@ impl AppState {
             summaries: SummaryCache::new(settings.summary_cache_ttl),
             prices: PriceRevisions::default(),
             product_totals: ProductTotals::default(),
+            product_counts: Arc::new(Cache::new(TOTALS)),
             checkout_totals: CheckoutTotals::default(),
             pages: CheckoutPageLinks::new(
                 settings.server_keys.clone(),

@@ -11,7 +11,7 @@ use std::time::{Duration, Instant};
 use lessor_domain::access::Mode;
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::services::checkouts::CheckoutSummary;
-use lessor_domain::services::products::CountProducts;
+use lessor_domain::services::products::{CountProducts, CountedProducts};
 use quick_cache::sync::Cache;
 
 use crate::http::error::ApiError;
@@ -19,10 +19,14 @@ use crate::http::error::ApiError;
 /// How long a total is told of what is much.
 const TOLD_FOR: Duration = Duration::from_secs(30);
 /// The most totals of a kind that are kept.
-const TOTALS: usize = 1024;
+pub(crate) const TOTALS: usize = 1024;
 
 /// Whose products are counted, and which.
-pub(crate) type ProductTotals = Totals<(OrganizationId, CountProducts), u64>;
+pub(crate) type ProductsAsked = (OrganizationId, CountProducts);
+/// How many products lists have that are much.
+pub(crate) type ProductTotals = Totals<ProductsAsked, u64>;
+/// How many products other lists had: true until the catalog changes.
+pub(crate) type ProductCounts = Arc<Cache<ProductsAsked, CountedProducts>>;
 /// Whose checkouts are counted, and of which mode.
 pub(crate) type CheckoutTotals = Totals<(OrganizationId, Mode), CheckoutSummary>;
 

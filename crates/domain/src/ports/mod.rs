@@ -78,7 +78,7 @@ pub use processor::{
 };
 pub use processor_accounts::{ProcessorAccountStore, ProcessorAccounts};
 pub use processor_event::{OurIds, ProcessorEvent, ProcessorFact};
-pub use products::{ProductFilter, ProductSort, ProductStore};
+pub use products::{ProductFilter, ProductPage, ProductSort, ProductStore};
 pub use providers::{
     CarrierDetector, CreditAnswer, CreditChecker, CreditDesk, CreditRequest, DocumentSigner, Doubt,
     IdentityProgress, IdentityResult, IdentitySession, IdentityVerifier, Person, ProviderSet,

@@ -47,6 +47,19 @@ named_enum! {
     }
 }
 
+/// A page of products.
+#[derive(Debug, Clone, PartialEq, Eq, Default)]
+pub struct ProductPage {
+    /// In their order.
+    pub products: Vec<Product>,
+    /// Counts the committed changes of the organization's products, and of the identifiers and states of its
+    /// variants. Stock does not count. Zero before the first.
+    ///
+    /// What is counted after the page is at least as new as it: kept under the revision, it is out of date
+    /// exactly when that has moved on.
+    pub revision: i64,
+}
+
 /// Products.
 #[cfg_attr(feature = "mock", mockall::automock)]
 #[async_trait]
@@ -63,7 +76,7 @@ pub trait ProductStore: Send {
         organization: OrganizationId,
         id: ProductPubId,
     ) -> Result<Option<Product>, StoreError>;
-    /// A page of the organization's products.
+    /// A page of the organization's products, with the revision of its catalog.
     async fn list(
         &mut self,
         organization: OrganizationId,
@@ -71,7 +84,7 @@ pub trait ProductStore: Send {
         sort: ProductSort,
         order: SortOrder,
         page: Page,
-    ) -> Result<Vec<Product>, StoreError>;
+    ) -> Result<ProductPage, StoreError>;
     /// How many products the filter shows, counted up to `most`.
     async fn count(
         &mut self,

@@ -20,8 +20,8 @@ use crate::money::{Amount, Money};
 use crate::organization::Organization;
 use crate::percentage::Percentage;
 use crate::ports::{
-    IdGenerator, JobSubject, NewJob, Page, ProductFilter, ProductSort, SortOrder, Start,
-    StoreError, UnitOfWork,
+    IdGenerator, JobSubject, NewJob, Page, ProductFilter, ProductPage, ProductSort, SortOrder,
+    Start, StoreError, UnitOfWork,
 };
 use crate::text::{Description, ExternalId, Name, Notes, Sku, Url};
 use crate::time::Timestamp;
@@ -359,6 +359,36 @@ impl UseCase for GetProduct {
     }
 }
 
+/// How many products a list had, and when.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct CountedProducts {
+    /// Up to 10,000.
+    pub total: u64,
+    /// The catalog's, from before they were counted: see [`ProductPage`].
+    pub revision: i64,
+}
+
+/// What is known of how many products a list has before it is read.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub enum KnownTotal {
+    /// Nothing: they are counted.
+    #[default]
+    Nothing,
+    /// So many, unless the catalog has changed since.
+    Then(CountedProducts),
+    /// All that the caller wants to know: they are not counted.
+    Enough,
+}
+
+/// A page of products.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedProducts {
+    /// The page, and how many there are in all where that is up to 10,000.
+    pub slice: Slice<Product>,
+    /// What was counted for it, for whoever asks for the list [again](KnownTotal::Then).
+    pub counted: Option<CountedProducts>,
+}
+
 /// A page of products, and how many there are in all where that is up to 10,000.
 ///
 /// # Errors
@@ -378,13 +408,13 @@ pub struct ListProducts {
     pub order: SortOrder,
     /// Which part of the list.
     pub page: Page,
-    /// Whether they are counted: who knows how many they are need not have it done again.
-    pub is_counted: bool,
+    /// How many there are, as far as that is known.
+    pub known: KnownTotal,
 }
 
 #[async_trait]
 impl UseCase for ListProducts {
-    type Output = Slice<Product>;
+    type Output = ListedProducts;
 
     fn permission(&self) -> Permission {
         Permission::ProductRead
@@ -394,7 +424,7 @@ impl UseCase for ListProducts {
         self,
         uow: &mut dyn UnitOfWork,
         ctx: &Context<'_>,
-    ) -> Result<Slice<Product>, Error> {
+    ) -> Result<ListedProducts, Error> {
         for organization in &self.organizations {
             own_organization(ctx, *organization)?;
         }
@@ -406,20 +436,32 @@ impl UseCase for ListProducts {
             start.ok_or_else(unknown_start)?;
         }
         let Some(filter) = within(uow, ctx, self.filter, self.categories).await? else {
-            return Ok(Slice::EMPTY);
+            return Ok(ListedProducts {
+                slice: Slice::EMPTY,
+                counted: None,
+            });
         };
         let page = self.page.and_one_more();
-        let found = uow
+        let ProductPage { products, revision } = uow
             .products()
             .list(organization, &filter, self.sort, self.order, page)
             .await?;
-        let mut slice = Slice::found(found, self.page);
-        if slice.total.is_none() && self.is_counted {
-            let most = COUNTED + 1;
-            let counted = uow.products().count(organization, &filter, most).await?;
-            slice.total = (counted < most).then_some(counted);
+        let mut slice = Slice::found(products, self.page);
+        let mut counted = None;
+        match self.known {
+            _ if slice.total.is_some() => {}
+            KnownTotal::Enough => {}
+            KnownTotal::Then(known) if known.revision == revision => {
+                slice.total = Some(known.total);
+            }
+            KnownTotal::Then(_) | KnownTotal::Nothing => {
+                let most = COUNTED + 1;
+                let total = uow.products().count(organization, &filter, most).await?;
+                counted = (total < most).then_some(CountedProducts { total, revision });
+                slice.total = counted.map(|counted| counted.total);
+            }
         }
-        Ok(slice)
+        Ok(ListedProducts { slice, counted })
     }
 }
 

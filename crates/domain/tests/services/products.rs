@@ -3,10 +3,12 @@
 use lessor_domain::catalog::{MAX_VARIANTS_OF_PRODUCT, OptionSelection, ProductStatus};
 use lessor_domain::ids::LeaseTermRef;
 use lessor_domain::lease_term::{LeaseTermStatus, MAX_ACTIVE};
+use lessor_domain::ports::{Page, ProductFilter, ProductSort, SortOrder, Start};
 use lessor_domain::pricing::{Rate, RateCard};
 use lessor_domain::services::lease_terms::{CreateLeaseTerm, LeaseTermChanges, UpdateLeaseTerm};
 use lessor_domain::services::products::{
-    DeleteProduct, OptionInput, ProductChanges, UpdateProduct,
+    CountedProducts, DeleteProduct, KnownTotal, ListProducts, OptionInput, ProductChanges,
+    UpdateProduct,
 };
 use lessor_domain::services::variants::{
     CreateVariant, DeleteVariant, UpdateVariant, VariantChanges,
@@ -401,4 +403,47 @@ async fn an_owner_has_so_many_active_terms() {
     .run(uow.as_mut(), &world.ctx())
     .await
     .unwrap();
+}
+
+#[tokio::test]
+async fn what_was_counted_is_told_until_the_catalog_changes() {
+    let world = World::new().await;
+    let second = world.fixtures.product(&world.organization).build();
+    let mut uow = world.begin().await;
+    uow.products().insert(&second).await.unwrap();
+    uow.commit().await.unwrap();
+    let list = |known| ListProducts {
+        organizations: Vec::new(),
+        categories: None,
+        filter: ProductFilter::default(),
+        sort: ProductSort::default(),
+        order: SortOrder::Descending,
+        // Which does not show how many there are.
+        page: Page {
+            start: Start::Offset(0),
+            limit: 1,
+        },
+        known,
+    };
+    let ask = async |known| {
+        let mut view = world.begin().await;
+        let listed = list(known).run(view.as_mut(), &world.ctx()).await.unwrap();
+        (listed.slice.total, listed.counted)
+    };
+    let (total, counted) = ask(KnownTotal::Nothing).await;
+    let counted = counted.unwrap();
+    assert_eq!((total, counted.total), (Some(2), 2));
+    // That it is not counted anew is seen by what was said to be there.
+    let said = CountedProducts {
+        total: 99,
+        ..counted
+    };
+    assert_eq!(ask(KnownTotal::Then(said)).await, (Some(99), None));
+    assert_eq!(ask(KnownTotal::Enough).await, (None, None));
+    let revision = counted.revision - 1;
+    let before = CountedProducts { revision, ..said };
+    assert_eq!(
+        ask(KnownTotal::Then(before)).await,
+        (Some(2), Some(counted))
+    );
 }

@@ -2,7 +2,7 @@
 
 use actix_web::{HttpResponse, get};
 use lessor_domain::ports::ProductFilter;
-use lessor_domain::services::products::ListProducts;
+use lessor_domain::services::products::{KnownTotal, ListProducts, ListedProducts};
 use serde::{Deserialize, Serialize};
 use utoipa::ToSchema;
 
@@ -125,7 +125,7 @@ impl ListProductsQuery {
             },
             sort: self.sort_by.plain().unwrap_or_default(),
             order: self.sort_order.plain().unwrap_or_default(),
-            is_counted: true,
+            known: KnownTotal::Nothing,
         })
     }
 }
@@ -155,15 +155,22 @@ pub(super) async fn list_products(
     QueryParams(query): QueryParams<ListProductsQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let mut list = query.command()?;
-    let totals = &call.state().product_totals;
+    let (totals, counts) = (&call.state().product_totals, &call.state().product_counts);
     let key = (call.access().organization_id, list.count());
     let told = totals.told(&key);
-    list.is_counted = told.is_none();
-    let mut slice = call.list(list).await?;
+    list.known = match (told, counts.get(&key)) {
+        (Some(_), _) => KnownTotal::Enough,
+        (None, Some(counted)) => KnownTotal::Then(counted),
+        (None, None) => KnownTotal::Nothing,
+    };
+    let ListedProducts { mut slice, counted } = call.list(list).await?;
     slice.total = match slice.total.or(told) {
         None => Some(totals.total(&key, call.list(key.1.clone())).await?),
         known => known,
     };
+    if let Some(counted) = counted {
+        counts.insert(key, counted);
+    }
     let mut response = listed(&call, &slice, |product| product.id);
     Ok(response.json(ProductList {
         results: slice.items.iter().map(Into::into).collect(),

@@ -22,8 +22,8 @@ use crate::ports::{
     CheckoutFilter, CheckoutSort, CheckoutStore, CustomerFilter, CustomerStore, DeletedTerm,
     HistoryEntry, InsertedCheckout, InsertedCustomer, LeaseTermStore, LedgerStore, NewCustomer,
     NewLeaseTerm, NewOrganization, Offer, OrganizationStore, Page, PageToken, ProductFilter,
-    ProductSort, ProductStore, QualificationStore, Scope, SortOrder, StoreError, Surroundings,
-    VariantSelection, VariantStore, WebhookEndpointStore,
+    ProductPage, ProductSort, ProductStore, QualificationStore, Scope, SortOrder, StoreError,
+    Surroundings, VariantSelection, VariantStore, WebhookEndpointStore,
 };
 use crate::quantity::Quantity;
 use crate::text::{Email, ExternalId, Sku};
@@ -126,7 +126,7 @@ impl ProductStore for TellingWork {
         sort: ProductSort,
         order: SortOrder,
         page: Page,
-    ) -> Result<Vec<Product>, StoreError> {
+    ) -> Result<ProductPage, StoreError> {
         self.inner
             .products()
             .list(organization, filter, sort, order, page)

@@ -14,6 +14,7 @@
 mod agreements;
 mod audit;
 mod carriers;
+mod catalog_revisions;
 mod categories;
 mod checkout_lists;
 mod checkout_queues;
@@ -60,6 +61,7 @@ static WATCHES: futures_util::lock::Mutex<()> = futures_util::lock::Mutex::new((
 pub use agreements::agreements;
 pub use audit::audit;
 pub use carriers::carriers;
+pub use catalog_revisions::catalog_revisions;
 pub use categories::categories;
 pub use checkouts::checkouts;
 pub use credit::credit;

@@ -11,7 +11,8 @@ use super::variants::sold_in;
 use crate::catalog::{Product, ProductStatus};
 use crate::ids::{OrganizationId, ProductPubId};
 use crate::ports::{
-    Page, ProductFilter, ProductSort, ProductStore, SortOrder, StoreError, UniqueField,
+    Page, ProductFilter, ProductPage, ProductSort, ProductStore, Reach, SortOrder, StoreError,
+    UniqueField,
 };
 use crate::text::SearchTerm;
 
@@ -93,6 +94,7 @@ impl ProductStore for Memory {
     async fn insert(&mut self, product: &Product) -> Result<(), StoreError> {
         let state = self.change_of(product.organization_id)?;
         check_unique(state, product)?;
+        state.recatalog();
         state.products.insert(product.id, product.clone());
         Ok(())
     }
@@ -112,22 +114,26 @@ impl ProductStore for Memory {
         sort: ProductSort,
         order: SortOrder,
         wanted: Page,
-    ) -> Result<Vec<Product>, StoreError> {
+    ) -> Result<ProductPage, StoreError> {
         let state = self.own();
         let own = state
             .products
             .values()
             .filter(|product| product.organization_id == organization);
-        Ok(page(
+        let products = page(
             own,
             |product| product.id.as_uuid(),
             |product| shows(&state, filter, product),
             |a, b| compare(a, b, sort, order),
             wanted,
-        )
-        .into_iter()
-        .cloned()
-        .collect())
+        );
+        Ok(ProductPage {
+            products: products.into_iter().cloned().collect(),
+            revision: match self.reach {
+                Reach::Organization(id) if id == organization => state.catalog_revision,
+                _ => 0,
+            },
+        })
     }
 
     async fn count(
@@ -171,6 +177,7 @@ impl ProductStore for Memory {
         if reprices {
             state.reprice();
         }
+        state.recatalog();
         count_up(product);
         state.products.insert(product.id, product.clone());
         Ok(())
@@ -183,6 +190,7 @@ impl ProductStore for Memory {
             .remove(&id)
             .ok_or(StoreError::Missing("product"))?;
         state.reprice();
+        state.recatalog();
         state.variants.retain(|_, variant| variant.product_id != id);
         state
             .lease_terms

@@ -118,6 +118,8 @@ pub(super) struct MailRow {
 pub(super) struct Owned {
     /// How often its prices changed.
     pub(super) pricing_revision: i64,
+    /// How often its products changed, or what they are found by.
+    pub(super) catalog_revision: i64,
     pub(super) pickup_locations: BTreeMap<PickupLocationId, PickupLocation>,
     pub(super) customers: BTreeMap<CustomerPubId, Customer>,
     pub(super) lease_terms: BTreeMap<LeaseTermPubId, LeaseTerm>,
@@ -158,6 +160,11 @@ impl Owned {
     /// Counts a change of what the organization's prices are made of.
     pub(super) const fn reprice(&mut self) {
         self.pricing_revision = self.pricing_revision.saturating_add(1);
+    }
+
+    /// Counts a change of the organization's products, or of what they are found by.
+    pub(super) const fn recatalog(&mut self) {
+        self.catalog_revision = self.catalog_revision.saturating_add(1);
     }
 }
 

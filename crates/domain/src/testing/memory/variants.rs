@@ -130,6 +130,7 @@ fn insert(state: &mut Owned, variant: &ProductVariant) -> Result<(), StoreError>
         return Err(StoreError::Missing("product"));
     }
     state.reprice();
+    state.recatalog();
     state.variants.insert(variant.id, variant.clone());
     Ok(())
 }
@@ -324,7 +325,12 @@ impl VariantStore for Memory {
         let stored = state.variants.get(&variant.id);
         check_version(stored, variant)?;
         let reprices = stored.is_some_and(|stored| sold_as(stored) != sold_as(variant));
+        let found_by = |it: &ProductVariant| (it.sku.clone(), it.status);
+        let is_found_anew = stored.is_some_and(|stored| found_by(stored) != found_by(variant));
         check_unique(state, variant)?;
+        if is_found_anew {
+            state.recatalog();
+        }
         if reprices {
             state.reprice();
         }
@@ -340,6 +346,7 @@ impl VariantStore for Memory {
             .remove(&id)
             .ok_or(StoreError::Missing("variant"))?;
         state.reprice();
+        state.recatalog();
         Ok(())
     }
 

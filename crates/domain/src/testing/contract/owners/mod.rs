@@ -11,7 +11,7 @@ use self::estate::Estate;
 use super::shop::must;
 use crate::catalog::StockTaken;
 use crate::ids::OrganizationId;
-use crate::ports::{Database, DeletedTerm, Reach, Removal, StoreError, UnitOfWork};
+use crate::ports::{Database, DeletedTerm, ProductPage, Reach, Removal, StoreError, UnitOfWork};
 
 /// What every statement of every store does about the records of an organization when it is asked
 /// for them in nobody's name and in another organization's: nothing, and it tells of none. Its own
@@ -94,6 +94,17 @@ impl Tells for u64 {
 impl Tells for i64 {
     fn is_something(&self) -> bool {
         *self > 0
+    }
+}
+
+/// The revision too is the organization's own.
+impl Tells for ProductPage {
+    fn is_something(&self) -> bool {
+        self.products.is_something() && self.revision.is_something()
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.products.is_nothing() && self.revision.is_nothing()
     }
 }
 

@@ -1,0 +1,139 @@
+//! The count of what changes how many products a list has.
+
+use super::shop::{Shop, first, must};
+use crate::access::Mode;
+use crate::catalog::ProductStatus;
+use crate::money::Money;
+use crate::ports::{Database, ProductFilter, ProductSort, SortOrder, StoreError, UnitOfWork};
+use crate::quantity::Quantity;
+
+/// The revision of an organization's catalog, under which what was counted is kept.
+///
+/// # Panics
+/// With the clause that is broken.
+pub async fn catalog_revisions(database: &dyn Database) {
+    let shop = Shop::open(database).await;
+    assert_eq!(
+        revision(&shop).await,
+        0,
+        "products.list: the revision is zero before the first change"
+    );
+    let neighbour = shop.neighbour().await;
+    what_products_are_found_by_counts(&shop).await;
+    what_they_are_not_found_by_does_not(&shop).await;
+    assert_eq!(
+        revision(&neighbour).await,
+        0,
+        "products.list: each organization has a revision of its own"
+    );
+}
+
+async fn revision(shop: &Shop<'_>) -> i64 {
+    let filter = ProductFilter::default();
+    let (sort, order) = (ProductSort::CreatedAt, SortOrder::Ascending);
+    let page = shop.seen("products.list: reads", async |view| {
+        let products = view.products();
+        let organization = shop.organization.id;
+        (products.list(organization, &filter, sort, order, first(1))).await
+    });
+    page.await.revision
+}
+
+/// Whether the work moves the revision on.
+async fn moves(
+    shop: &Shop<'_>,
+    work: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<(), StoreError>,
+) -> bool {
+    let before = revision(shop).await;
+    must(shop.run(work).await, "the suite changes a record");
+    let after = revision(shop).await;
+    assert!(
+        after >= before,
+        "products.list: its revision never goes back"
+    );
+    after > before
+}
+
+async fn what_products_are_found_by_counts(shop: &Shop<'_>) {
+    let counts = "products.list: its revision counts";
+    let mut product = shop.make.product(&shop.organization).build();
+    let new = product.clone();
+    assert!(
+        moves(shop, async |uow| uow.products().insert(&new).await).await,
+        "{counts} a new product"
+    );
+    product.is_waitlisted = !product.is_waitlisted;
+    assert!(
+        moves(shop, async |uow| uow.products().update(&mut product).await).await,
+        "{counts} a change of a product"
+    );
+    let mut variant = shop.make.variant(&product).stock(3).build();
+    assert!(
+        moves(shop, async |uow| uow.variants().insert(&variant).await).await,
+        "{counts} a new variant"
+    );
+    variant.sku = super::full::parsed("REVISED");
+    assert!(
+        moves(shop, async |uow| uow.variants().update(&mut variant).await).await,
+        "{counts} a variant's sku"
+    );
+    variant.status = ProductStatus::Archived;
+    assert!(
+        moves(shop, async |uow| uow.variants().update(&mut variant).await).await,
+        "{counts} a variant's state"
+    );
+    assert!(
+        moves(shop, async |uow| uow.variants().delete(variant.id).await).await,
+        "{counts} a variant that is gone"
+    );
+    // All in one transaction: the last is no less counted than the first.
+    let (one, other) = (
+        shop.make.variant(&product).build(),
+        shop.make.variant(&product).choose("Size", "L").build(),
+    );
+    assert!(
+        moves(shop, async |uow| {
+            uow.variants().insert(&one).await?;
+            uow.variants().insert(&other).await
+        })
+        .await,
+        "{counts} what is changed together"
+    );
+    assert!(
+        moves(shop, async |uow| uow.products().delete(product.id).await).await,
+        "{counts} a product that is gone"
+    );
+}
+
+async fn what_they_are_not_found_by_does_not(shop: &Shop<'_>) {
+    let not = "products.list: its revision does not count";
+    let product = shop.anything().await;
+    let mut variant = shop.variant(shop.make.variant(&product).stock(3)).await;
+    let price = variant.price;
+    variant.price = Money::from_minor(price.minor().saturating_add(1), price.currency());
+    assert!(
+        !moves(shop, async |uow| uow.variants().update(&mut variant).await).await,
+        "{not} prices"
+    );
+    for mode in Mode::ALL {
+        let stock = moves(shop, async |uow| {
+            let variants = uow.variants();
+            (variants.take_stock(variant.id, mode, Quantity::ONE)).await?;
+            (variants.return_stock(variant.id, mode, Quantity::ONE)).await
+        });
+        assert!(!stock.await, "{not} stock");
+    }
+    let before = revision(shop).await;
+    let mut uow = shop.begin().await;
+    let another = shop.make.variant(&product).choose("Size", "L").build();
+    must(
+        uow.variants().insert(&another).await,
+        "variants.insert: keeps a variant",
+    );
+    drop(uow);
+    assert_eq!(
+        revision(shop).await,
+        before,
+        "{not} a change that was dropped"
+    );
+}
