@@ -20,13 +20,13 @@ use lessor_domain::ids::{AuditEventPubId, CustomerPubId, OrganizationId};
 use lessor_domain::ports::{AuditFilter, AuditStore, Page, Start, StoreError};
 use lessor_domain::time::Timestamp;
 use serde::{Deserialize, Serialize};
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::{Place, json};
+use super::decode::Place;
 use super::encode::{text, text_if};
 use super::error::store_error;
+use super::json::{Json, json};
 use super::kept::Keep as _;
 use super::paging;
 use super::schema::{audit_events, customer_keys, customers};
@@ -47,8 +47,8 @@ pub(super) struct Row {
     action: String,
     subject: String,
     customer_id: Option<Uuid>,
-    before: Option<Value>,
-    after: Option<Value>,
+    before: Option<Json>,
+    after: Option<Json>,
     sealed: Option<Vec<u8>>,
 }
 

@@ -20,9 +20,10 @@ use lessor_domain::time::Day;
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::{Place, json};
+use super::decode::Place;
 use super::encode::{text, text_if};
 use super::error::store_error;
+use super::json::{Json, json};
 use super::kept::Keep as _;
 use super::metadata::{OF_CUSTOMERS, has_each};
 use super::paging::{self, Mark, after};
@@ -56,7 +57,7 @@ struct Columns {
     credit_at: Option<DateTime<Utc>>,
     credit_ip_address: Option<String>,
     processor_id: Option<String>,
-    metadata: serde_json::Value,
+    metadata: Json,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
     erased_at: Option<DateTime<Utc>>,

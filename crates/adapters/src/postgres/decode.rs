@@ -7,9 +7,9 @@ use bigdecimal::BigDecimal;
 use lessor_domain::ids::IdError;
 use lessor_domain::money::{Currency, Money};
 use lessor_domain::ports::StoreError;
-use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::Value;
+
+use super::json::Json;
 
 /// How many rows the database counted: it counts from 0 up.
 pub(crate) fn row_count(count: i64) -> u64 {
@@ -101,17 +101,18 @@ impl<'a> Place<'a> {
     pub(crate) fn json<T: DeserializeOwned>(
         &self,
         column: &'static str,
-        value: Value,
+        value: Json,
     ) -> Result<T, StoreError> {
-        serde_path_to_error::deserialize(value)
-            .map_err(|error| self.corrupt(column, &error.to_string()))
+        value
+            .read()
+            .map_err(|problem| self.corrupt(column, &problem))
     }
 
     /// A value object that may be missing.
     pub(crate) fn json_if<T: DeserializeOwned>(
         &self,
         column: &'static str,
-        value: Option<Value>,
+        value: Option<Json>,
     ) -> Result<Option<T>, StoreError> {
         value.map(|value| self.json(column, value)).transpose()
     }
@@ -150,11 +151,6 @@ impl<'a> Place<'a> {
             .try_into()
             .map_err(|_| self.corrupt(column, &format!("is not {N} bytes long")))
     }
-}
-
-/// The value object as a column keeps it.
-pub(crate) fn json<T: Serialize>(value: &T) -> Result<Value, StoreError> {
-    serde_json::to_value(value).map_err(StoreError::internal)
 }
 
 /// The count as a column keeps it.

@@ -36,6 +36,7 @@ pub(crate) mod hash;
 mod idempotency;
 mod inbox;
 mod jobs;
+mod json;
 mod kept;
 mod keys;
 mod lease_terms;

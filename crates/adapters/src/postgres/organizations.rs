@@ -10,13 +10,13 @@ use diesel_async::RunQueryDsl;
 use lessor_domain::ids::{IdRef, OrganizationId, OrganizationPubId, OrganizationRef};
 use lessor_domain::organization::{Face, Organization, ServiceArea};
 use lessor_domain::ports::{NewOrganization, OrganizationStore, StoreError};
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::{Place, json};
+use super::decode::Place;
 use super::encode::{percentage, text, texts};
 use super::error::store_error;
+use super::json::{Json, json};
 use super::schema::{organizations, pricing_revisions};
 use super::version::{self, compare_and_set};
 
@@ -38,7 +38,7 @@ pub(super) struct Columns {
     service_area: Vec<String>,
     requires_product_review: bool,
     oftake_partner_id: i64,
-    face: Value,
+    face: Json,
     sandbox_writes_catalog: Option<bool>,
     first_live_key_at: Option<DateTime<Utc>>,
     created_at: DateTime<Utc>,

@@ -8,9 +8,10 @@ use lessor_domain::organization::PickupLocation;
 use lessor_domain::ports::{NewPickupLocation, PickupLocationStore, StoreError};
 
 use super::PgUnitOfWork;
-use super::decode::{Place, json};
+use super::decode::Place;
 use super::encode::text;
 use super::error::store_error;
+use super::json::{Json, json};
 use super::schema::pickup_locations;
 
 #[derive(Queryable, Selectable)]
@@ -19,7 +20,7 @@ struct Row {
     id: i64,
     organization_id: i64,
     name: String,
-    address: serde_json::Value,
+    address: Json,
     active: bool,
 }
 

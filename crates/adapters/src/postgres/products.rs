@@ -17,9 +17,10 @@ use lessor_domain::ports::{
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::{Place, json};
+use super::decode::Place;
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
+use super::json::{Json, json};
 use super::kept::{Keep as _, Text};
 use super::metadata::{OF_PRODUCTS, has_each};
 use super::paging::{self, Mark, after, within};
@@ -35,7 +36,7 @@ pub(super) struct Row {
     organization_id: i64,
     name: String,
     description: String,
-    options: serde_json::Value,
+    options: Json,
     price: i64,
     currency: String,
     discount: Option<BigDecimal>,
@@ -52,7 +53,7 @@ pub(super) struct Row {
     sku: Option<String>,
     main_image: Option<String>,
     category_id: Option<i64>,
-    metadata: serde_json::Value,
+    metadata: Json,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
     version: i64,

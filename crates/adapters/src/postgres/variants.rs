@@ -25,9 +25,10 @@ use sha2::{Digest, Sha256};
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::decode::{self, Place, counted};
+use super::decode::{Place, counted};
 use super::encode::{percentage, text, text_if, texts};
 use super::error::store_error;
+use super::json::{Json, json};
 use super::kept::{Keep as _, Text};
 use super::lease_terms::with_organization;
 use super::metadata::is_of_variant;
@@ -45,7 +46,7 @@ struct Row {
     organization_id: i64,
     name: String,
     description: String,
-    options: serde_json::Value,
+    options: Json,
     combination: Vec<u8>,
     price: i64,
     currency: String,
@@ -58,7 +59,7 @@ struct Row {
     live_inventory: Option<i32>,
     sandbox_inventory: Option<i32>,
     product_year: Option<i32>,
-    metadata: serde_json::Value,
+    metadata: Json,
     created_at: DateTime<Utc>,
     updated_at: DateTime<Utc>,
     version: i64,
@@ -152,7 +153,7 @@ impl TryFrom<&ProductVariant> for Row {
             organization_id: variant.organization_id.get(),
             name: text(&variant.name),
             description: text(&variant.description),
-            options: decode::json(&variant.options)?,
+            options: json(&variant.options)?,
             combination: combination(&variant.options),
             price: variant.price.minor(),
             currency: text(&variant.price.currency()),
@@ -165,7 +166,7 @@ impl TryFrom<&ProductVariant> for Row {
             live_inventory: tracked(variant.stock.live)?,
             sandbox_inventory: tracked(variant.stock.sandbox)?,
             product_year: variant.product_year,
-            metadata: decode::json(&variant.metadata)?,
+            metadata: json(&variant.metadata)?,
             created_at: variant.created_at,
             updated_at: variant.updated_at,
             version: variant.version,

@@ -27,6 +27,8 @@ macro_rules! suites {
                 settings.max_connections = 60;
                 settings.wait_timeout = std::time::Duration::from_secs(30);
                 settings.lock_timeout = std::time::Duration::from_secs(30);
+                // Thirty suites share this thread with the making of their connections.
+                settings.connect_timeout = std::time::Duration::from_secs(30);
             });
             // Each on the heap: together they are more than a thread has of a stack.
             tokio::join!($(Box::pin(contract::$suite(&database)),)*);

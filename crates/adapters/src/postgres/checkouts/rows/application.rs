@@ -9,10 +9,10 @@ use lessor_domain::metadata::Metadata;
 use lessor_domain::ports::StoreError;
 use lessor_domain::pricing::Quote;
 use lessor_domain::time::Timestamp;
-use serde_json::Value;
 use uuid::Uuid;
 
-use crate::postgres::decode::{Place, json};
+use crate::postgres::decode::Place;
+use crate::postgres::json::{Json, json};
 use crate::postgres::schema::checkout_applications;
 
 /// The row, without what only the store knows: the hashes of the page's tokens, and where the browser
@@ -27,20 +27,20 @@ use crate::postgres::schema::checkout_applications;
 pub(in crate::postgres::checkouts) struct ApplicationRow {
     organization_id: i64,
     checkout_id: Uuid,
-    purchase_items: Value,
-    redirects: Value,
-    given_profile: Option<Value>,
-    billing: Value,
-    shipping: Value,
+    purchase_items: Json,
+    redirects: Json,
+    given_profile: Option<Json>,
+    billing: Json,
+    shipping: Json,
     pickup_location_id: Option<i64>,
     identity_requested_at: Option<Timestamp>,
-    quote: Option<Value>,
+    quote: Option<Json>,
     accepted_at: Option<Timestamp>,
     accepted_version: Option<String>,
     lease_document_id: Option<String>,
     signed_at: Option<Timestamp>,
     page_nonce: Vec<u8>,
-    metadata: Value,
+    metadata: Json,
 }
 
 /// What the row stands for.

@@ -6,11 +6,11 @@ use lessor_domain::checkout::{Billing, Recurring, Snapshot};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::StoreError;
 use lessor_domain::time::Timestamp;
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::text;
-use crate::postgres::decode::{Place, counted, json};
+use crate::postgres::decode::{Place, counted};
+use crate::postgres::json::{Json, json};
 use crate::postgres::schema::checkout_billing;
 
 #[derive(Debug, PartialEq, Queryable, Selectable, Insertable, AsChangeset)]
@@ -28,10 +28,10 @@ pub(in crate::postgres::checkouts) struct BillingRow {
     requested_at: Option<Timestamp>,
     subscription_id: Option<String>,
     standing: Option<String>,
-    method: Option<Value>,
+    method: Option<Json>,
     paid_cycles: i32,
     failure_count: i32,
-    last_failure: Option<Value>,
+    last_failure: Option<Json>,
     dispute_id: Option<String>,
     settled_dispute_id: Option<String>,
 }

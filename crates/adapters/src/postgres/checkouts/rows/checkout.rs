@@ -15,11 +15,11 @@ use lessor_domain::percentage::TermMonths;
 use lessor_domain::ports::StoreError;
 use lessor_domain::text::{ExternalId, Line};
 use lessor_domain::time::{Day, Timestamp};
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::text;
-use crate::postgres::decode::{Place, json};
+use crate::postgres::decode::Place;
+use crate::postgres::json::{Json, json};
 use crate::postgres::schema::checkouts;
 
 /// The row, without the place in a queue, which only the store knows.
@@ -52,7 +52,7 @@ pub(in crate::postgres::checkouts) struct CheckoutRow {
     confirmed_at: Option<Timestamp>,
     active_at: Option<Timestamp>,
     cancel_reason: Option<String>,
-    attention: Value,
+    attention: Json,
     acted_at: Timestamp,
     created_at: Timestamp,
     updated_at: Timestamp,

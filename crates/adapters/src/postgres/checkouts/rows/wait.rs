@@ -5,11 +5,11 @@ use diesel::prelude::*;
 use lessor_domain::checkout::{Snapshot, Waitlist};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::StoreError;
-use serde_json::Value;
 use uuid::Uuid;
 
 use super::text;
-use crate::postgres::decode::{Place, json};
+use crate::postgres::decode::Place;
+use crate::postgres::json::{Json, json};
 use crate::postgres::schema::checkout_waits;
 
 #[derive(Debug, PartialEq, Queryable, Selectable, Insertable, AsChangeset)]
@@ -23,7 +23,7 @@ pub(in crate::postgres::checkouts) struct WaitRow {
     organization_id: i64,
     checkout_id: Uuid,
     reason: String,
-    address: Option<Value>,
+    address: Option<Json>,
     reason_code: Option<String>,
 }
 
