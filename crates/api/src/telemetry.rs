@@ -1,5 +1,6 @@
 //! Logs and metrics.
 
+mod fields;
 mod known;
 mod lines;
 pub(crate) mod outage;
@@ -147,7 +148,7 @@ where
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(writer);
     match format {
-        LogFormat::Human => lines.boxed(),
+        LogFormat::Human => lines.fmt_fields(fields::Fields).boxed(),
         // Who a request is, is said once: by the span that it is in.
         LogFormat::Json => {
             let lines = lines.json().flatten_event(true).with_span_list(false);
