@@ -233,6 +233,30 @@ fn sorted(
     }
 }
 
+/// A page of the products that the filter shows.
+fn listed(
+    organization: OrganizationId,
+    filter: &ProductFilter,
+    sought: Option<Sought>,
+    (sort, order): (ProductSort, SortOrder),
+    page: Page,
+) -> products::BoxedQuery<'static, Pg> {
+    let query = filtered(organization, filter, sought);
+    let query = sorted(query, sort, order).limit(page.limit.into());
+    match page.start {
+        Start::Offset(offset) => query.offset(offset.into()),
+        Start::After(id) => {
+            let mark = Mark {
+                table: "products",
+                key: sort_key(sort),
+                organization,
+                id,
+            };
+            query.filter(after(&mark, order))
+        }
+    }
+}
+
 /// The products that the query finds, in its order. Every read of whole products is
 /// of this one type: to the compiler each new type of statement over this many columns
 /// costs seconds.
@@ -355,22 +379,22 @@ impl ProductStore for PgUnitOfWork {
         sort: ProductSort,
         order: SortOrder,
         page: Page,
+    ) -> Result<Vec<Product>, StoreError> {
+        let sought = self.sought(organization, filter).await?;
+        let query = listed(organization, filter, sought, (sort, order), page);
+        load(self.connection()?, query).await
+    }
+
+    async fn list_with_revision(
+        &mut self,
+        organization: OrganizationId,
+        filter: &ProductFilter,
+        sort: ProductSort,
+        order: SortOrder,
+        page: Page,
     ) -> Result<ProductPage, StoreError> {
         let sought = self.sought(organization, filter).await?;
-        let query = filtered(organization, filter, sought);
-        let query = sorted(query, sort, order).limit(page.limit.into());
-        let query = match page.start {
-            Start::Offset(offset) => query.offset(offset.into()),
-            Start::After(id) => {
-                let mark = Mark {
-                    table: "products",
-                    key: sort_key(sort),
-                    organization,
-                    id,
-                };
-                query.filter(after(&mark, order))
-            }
-        };
+        let query = listed(organization, filter, sought, (sort, order), page);
         let connection = self.connection()?;
         // On the line before the page.
         let (revision, products) =
@@ -379,6 +403,10 @@ impl ProductStore for PgUnitOfWork {
             products: products?,
             revision: revision?,
         })
+    }
+
+    async fn revision(&mut self, organization: OrganizationId) -> Result<i64, StoreError> {
+        revision(self.connection()?, organization).await
     }
 
     async fn count(

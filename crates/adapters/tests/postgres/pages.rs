@@ -85,7 +85,6 @@ async fn deep_pages_read_no_more_rows_than_they_show() {
                 .await
                 .unwrap();
             let shown: Vec<String> = page
-                .products
                 .iter()
                 .map(|product| product.id.as_uuid().to_string())
                 .collect();

@@ -93,11 +93,7 @@ async fn terms_are_found_however_many_have_them() {
             .count(organization, &filter, u64::MAX)
             .await
             .unwrap();
-        let found: Vec<String> = found
-            .products
-            .iter()
-            .map(|it| it.id.as_uuid().to_string())
-            .collect();
+        let found: Vec<String> = found.iter().map(|it| it.id.as_uuid().to_string()).collect();
         let compared = shop.test.query(&compared(term)).await;
         assert_eq!(compared.len() as u64, expected, "{term}: what was made");
         assert_eq!(counted, expected, "{term}: count");

@@ -47,16 +47,12 @@ named_enum! {
     }
 }
 
-/// A page of products.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+/// A page of products, and when it was read.
+#[derive(Debug, Clone, PartialEq, Eq)]
 pub struct ProductPage {
     /// In their order.
     pub products: Vec<Product>,
-    /// Counts the committed changes of the organization's products, and of the identifiers and states of its
-    /// variants. Stock does not count. Zero before the first.
-    ///
-    /// What is counted after the page is at least as new as it: kept under the revision, it is out of date
-    /// exactly when that has moved on.
+    /// The [catalog's](ProductStore::revision).
     pub revision: i64,
 }
 
@@ -76,7 +72,7 @@ pub trait ProductStore: Send {
         organization: OrganizationId,
         id: ProductPubId,
     ) -> Result<Option<Product>, StoreError>;
-    /// A page of the organization's products, with the revision of its catalog.
+    /// A page of the organization's products.
     async fn list(
         &mut self,
         organization: OrganizationId,
@@ -84,7 +80,22 @@ pub trait ProductStore: Send {
         sort: ProductSort,
         order: SortOrder,
         page: Page,
+    ) -> Result<Vec<Product>, StoreError>;
+    /// The [page](ProductStore::list), and the [revision](ProductStore::revision) from before it.
+    async fn list_with_revision(
+        &mut self,
+        organization: OrganizationId,
+        filter: &ProductFilter,
+        sort: ProductSort,
+        order: SortOrder,
+        page: Page,
     ) -> Result<ProductPage, StoreError>;
+    /// Counts the committed changes of the organization's products, and of the identifiers and states of its
+    /// variants. Stock does not count. Zero before the first.
+    ///
+    /// What is counted after the revision is at least as new as it: kept under it, it is out of date exactly
+    /// when it has moved on.
+    async fn revision(&mut self, organization: OrganizationId) -> Result<i64, StoreError>;
     /// How many products the filter shows, counted up to `most`.
     async fn count(
         &mut self,

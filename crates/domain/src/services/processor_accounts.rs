@@ -239,11 +239,11 @@ pub async fn push_catalog(
         limit: BATCH,
     };
     let (sort, order) = (ProductSort::CreatedAt, SortOrder::Ascending);
-    let found = uow
+    let products = uow
         .products()
         .list(organization, &filter, sort, order, page)
         .await?;
-    let named: Vec<_> = found.products.iter().map(|product| product.id).collect();
+    let named: Vec<_> = products.iter().map(|product| product.id).collect();
     let Some(last) = named.last() else {
         return Ok(None);
     };

@@ -364,7 +364,7 @@ impl UseCase for GetProduct {
 pub struct CountedProducts {
     /// Up to 10,000.
     pub total: u64,
-    /// The catalog's, from before they were counted: see [`ProductPage`].
+    /// The [catalog's](crate::ports::ProductStore::revision), from before they were counted.
     pub revision: i64,
 }
 
@@ -442,25 +442,40 @@ impl UseCase for ListProducts {
             });
         };
         let page = self.page.and_one_more();
-        let ProductPage { products, revision } = uow
-            .products()
-            .list(organization, &filter, self.sort, self.order, page)
-            .await?;
-        let mut slice = Slice::found(products, self.page);
-        let mut counted = None;
-        match self.known {
-            _ if slice.total.is_some() => {}
-            KnownTotal::Enough => {}
-            KnownTotal::Then(known) if known.revision == revision => {
-                slice.total = Some(known.total);
-            }
-            KnownTotal::Then(_) | KnownTotal::Nothing => {
-                let most = COUNTED + 1;
-                let total = uow.products().count(organization, &filter, most).await?;
-                counted = (total < most).then_some(CountedProducts { total, revision });
-                slice.total = counted.map(|counted| counted.total);
-            }
+        let (sort, order, products) = (self.sort, self.order, uow.products());
+        let (found, revision) = if let KnownTotal::Then(_) = self.known {
+            let found = products.list_with_revision(organization, &filter, sort, order, page);
+            let ProductPage { products, revision } = found.await?;
+            (products, Some(revision))
+        } else {
+            let found = products.list(organization, &filter, sort, order, page);
+            (found.await?, None)
+        };
+        let mut slice = Slice::found(found, self.page);
+        if slice.total.is_some() || self.known == KnownTotal::Enough {
+            return Ok(ListedProducts {
+                slice,
+                counted: None,
+            });
         }
+        if let KnownTotal::Then(known) = self.known
+            && Some(known.revision) == revision
+        {
+            slice.total = Some(known.total);
+            return Ok(ListedProducts {
+                slice,
+                counted: None,
+            });
+        }
+        let products = uow.products();
+        let revision = match revision {
+            Some(revision) => revision,
+            None => products.revision(organization).await?,
+        };
+        let most = COUNTED + 1;
+        let total = products.count(organization, &filter, most).await?;
+        let counted = (total < most).then_some(CountedProducts { total, revision });
+        slice.total = counted.map(|counted| counted.total);
         Ok(ListedProducts { slice, counted })
     }
 }

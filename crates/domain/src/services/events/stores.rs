@@ -126,11 +126,29 @@ impl ProductStore for TellingWork {
         sort: ProductSort,
         order: SortOrder,
         page: Page,
-    ) -> Result<ProductPage, StoreError> {
+    ) -> Result<Vec<Product>, StoreError> {
         self.inner
             .products()
             .list(organization, filter, sort, order, page)
             .await
+    }
+
+    async fn list_with_revision(
+        &mut self,
+        organization: OrganizationId,
+        filter: &ProductFilter,
+        sort: ProductSort,
+        order: SortOrder,
+        page: Page,
+    ) -> Result<ProductPage, StoreError> {
+        self.inner
+            .products()
+            .list_with_revision(organization, filter, sort, order, page)
+            .await
+    }
+
+    async fn revision(&mut self, organization: OrganizationId) -> Result<i64, StoreError> {
+        self.inner.products().revision(organization).await
     }
 
     async fn count(

@@ -16,7 +16,7 @@ pub async fn catalog_revisions(database: &dyn Database) {
     assert_eq!(
         revision(&shop).await,
         0,
-        "products.list: the revision is zero before the first change"
+        "products.revision: zero before the first change"
     );
     let neighbour = shop.neighbour().await;
     what_products_are_found_by_counts(&shop).await;
@@ -24,19 +24,28 @@ pub async fn catalog_revisions(database: &dyn Database) {
     assert_eq!(
         revision(&neighbour).await,
         0,
-        "products.list: each organization has a revision of its own"
+        "products.revision: each organization's own"
     );
 }
 
 async fn revision(shop: &Shop<'_>) -> i64 {
     let filter = ProductFilter::default();
     let (sort, order) = (ProductSort::CreatedAt, SortOrder::Ascending);
-    let page = shop.seen("products.list: reads", async |view| {
+    let id = shop.organization.id;
+    let read = shop.seen("products.revision: reads", async |view| {
         let products = view.products();
-        let organization = shop.organization.id;
-        (products.list(organization, &filter, sort, order, first(1))).await
+        let revision = products.revision(id).await?;
+        let alone = products.list(id, &filter, sort, order, first(9)).await?;
+        let page = products.list_with_revision(id, &filter, sort, order, first(9));
+        let page = page.await?;
+        assert_eq!(
+            (page.products, page.revision),
+            (alone, revision),
+            "products.list_with_revision: the page, and the revision"
+        );
+        Ok(revision)
     });
-    page.await.revision
+    read.await
 }
 
 /// Whether the work moves the revision on.
@@ -47,15 +56,12 @@ async fn moves(
     let before = revision(shop).await;
     must(shop.run(work).await, "the suite changes a record");
     let after = revision(shop).await;
-    assert!(
-        after >= before,
-        "products.list: its revision never goes back"
-    );
+    assert!(after >= before, "products.revision: never goes back");
     after > before
 }
 
 async fn what_products_are_found_by_counts(shop: &Shop<'_>) {
-    let counts = "products.list: its revision counts";
+    let counts = "products.revision: counts";
     let mut product = shop.make.product(&shop.organization).build();
     let new = product.clone();
     assert!(
@@ -106,7 +112,7 @@ async fn what_products_are_found_by_counts(shop: &Shop<'_>) {
 }
 
 async fn what_they_are_not_found_by_does_not(shop: &Shop<'_>) {
-    let not = "products.list: its revision does not count";
+    let not = "products.revision: does not count";
     let product = shop.anything().await;
     let mut variant = shop.variant(shop.make.variant(&product).stock(3)).await;
     let price = variant.price;

@@ -349,7 +349,7 @@ async fn lists_are_filtered(shop: &Shop<'_>) {
             })
             .await;
         assert_eq!(
-            found.products.iter().collect::<Vec<_>>(),
+            found.iter().collect::<Vec<_>>(),
             expected,
             "products.list: filtered by {what}"
         );
@@ -391,7 +391,7 @@ async fn lists_are_sorted_and_paged(shop: &Shop<'_>) {
                     .await
             })
             .await;
-        ids(&found.products)
+        ids(&found)
     };
     for (sort, ascending, descending) in [
         (ProductSort::CreatedAt, &oldest_first, &newest_first),
@@ -514,7 +514,7 @@ async fn lists_are_searched(shop: &Shop<'_>) {
                 .list(organization, &filter, sort, order, first(100))
                 .await?;
             let count = store.count(organization, &filter, u64::MAX).await?;
-            Ok((found.products, count))
+            Ok((found, count))
         })
         .await
     };

@@ -114,7 +114,7 @@ impl ProductStore for Memory {
         sort: ProductSort,
         order: SortOrder,
         wanted: Page,
-    ) -> Result<ProductPage, StoreError> {
+    ) -> Result<Vec<Product>, StoreError> {
         let state = self.own();
         let own = state
             .products
@@ -127,12 +127,26 @@ impl ProductStore for Memory {
             |a, b| compare(a, b, sort, order),
             wanted,
         );
-        Ok(ProductPage {
-            products: products.into_iter().cloned().collect(),
-            revision: match self.reach {
-                Reach::Organization(id) if id == organization => state.catalog_revision,
-                _ => 0,
-            },
+        Ok(products.into_iter().cloned().collect())
+    }
+
+    async fn list_with_revision(
+        &mut self,
+        organization: OrganizationId,
+        filter: &ProductFilter,
+        sort: ProductSort,
+        order: SortOrder,
+        wanted: Page,
+    ) -> Result<ProductPage, StoreError> {
+        let revision = self.revision(organization).await?;
+        let products = ProductStore::list(self, organization, filter, sort, order, wanted).await?;
+        Ok(ProductPage { products, revision })
+    }
+
+    async fn revision(&mut self, organization: OrganizationId) -> Result<i64, StoreError> {
+        Ok(match self.reach {
+            Reach::Organization(id) if id == organization => self.own().catalog_revision,
+            Reach::Organization(_) | Reach::Server => 0,
         })
     }
 

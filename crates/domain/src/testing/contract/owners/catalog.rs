@@ -125,6 +125,18 @@ async fn products(inquiry: &mut Inquiry<'_, '_>) {
         })
         .await;
     inquiry
+        .sees("products.list_with_revision", async |uow| {
+            let products = uow.products();
+            let page = products.list_with_revision(id, &filter, sort, order, first(9));
+            page.await
+        })
+        .await;
+    inquiry
+        .sees("products.revision", async |uow| {
+            uow.products().revision(id).await
+        })
+        .await;
+    inquiry
         .sees("products.count", async |uow| {
             uow.products().count(id, &filter, u64::MAX).await
         })

@@ -446,7 +446,7 @@ impl<'d> Estate<'d> {
         let (sort, order) = (ProductSort::CreatedAt, SortOrder::Ascending);
         let products = view.products().list(id, &filter, sort, order, all).await;
         let products = must(products, "products.list: reads");
-        for product in &products.products {
+        for product in &products {
             let filter = VariantFilter::default();
             let variants = view.variants().list(id, product.id, &filter, all).await;
             shown.add("variants.list", variants);
