@@ -59,6 +59,14 @@ pub enum TelemetryError {
         /// What is wrong with it.
         source: tracing_subscriber::filter::ParseError,
     },
+    /// The filter chooses by spans or fields.
+    #[error(
+        "the log filter {filter:?} names a span or a field: it may name levels and targets alone"
+    )]
+    Spans {
+        /// What was given.
+        filter: String,
+    },
     /// Something else in the process logs already.
     #[error("logging is set up already")]
     AlreadySet(#[from] TryInitError),
@@ -118,6 +126,12 @@ pub(crate) fn init_logs_at_once(format: LogFormat, filter: &str) -> Result<(), T
 }
 
 fn parsed(filter: &str) -> Result<Targets, TelemetryError> {
+    // They would be read, and mean nothing.
+    if filter.contains('[') {
+        return Err(TelemetryError::Spans {
+            filter: filter.to_owned(),
+        });
+    }
     let directives = filter.split(',').map(str::trim);
     let directives: Vec<&str> = directives.filter(|it| !it.is_empty()).collect();
     directives
@@ -257,6 +271,7 @@ mod tests {
             ("warn,hyper=off", "hyper", Level::ERROR, Some(false)),
             ("off", "lessor", Level::ERROR, Some(false)),
             ("info,lessor=loud", "lessor", Level::INFO, None),
+            ("lessor[request]=debug", "lessor", Level::INFO, None),
         ] {
             assert_eq!(
                 shown(filter, target, level),
