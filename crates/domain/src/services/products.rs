@@ -452,16 +452,12 @@ impl UseCase for ListProducts {
             (found.await?, None)
         };
         let mut slice = Slice::found(found, self.page);
-        if slice.total.is_some() || self.known == KnownTotal::Enough {
-            return Ok(ListedProducts {
-                slice,
-                counted: None,
-            });
-        }
         if let KnownTotal::Then(known) = self.known
             && Some(known.revision) == revision
         {
-            slice.total = Some(known.total);
+            slice.total = slice.total.or(Some(known.total));
+        }
+        if slice.total.is_some() || self.known == KnownTotal::Enough {
             return Ok(ListedProducts {
                 slice,
                 counted: None,

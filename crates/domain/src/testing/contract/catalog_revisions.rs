@@ -1,11 +1,10 @@
 //! The count of what changes how many products a list has.
 
-use super::shop::{Shop, first, must};
-use crate::access::Mode;
+use super::revisions::Revision;
+use super::shop::{Shop, first};
 use crate::catalog::ProductStatus;
 use crate::money::Money;
-use crate::ports::{Database, ProductFilter, ProductSort, SortOrder, StoreError, UnitOfWork};
-use crate::quantity::Quantity;
+use crate::ports::{Database, ProductFilter, ProductSort, SortOrder};
 
 /// The revision of an organization's catalog, under which what was counted is kept.
 ///
@@ -48,48 +47,53 @@ async fn revision(shop: &Shop<'_>) -> i64 {
     read.await
 }
 
-/// Whether the work moves the revision on.
-async fn moves(
-    shop: &Shop<'_>,
-    work: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<(), StoreError>,
-) -> bool {
-    let before = revision(shop).await;
-    must(shop.run(work).await, "the suite changes a record");
-    let after = revision(shop).await;
-    assert!(after >= before, "products.revision: never goes back");
-    after > before
+const fn revision_of<'s, 'd>(
+    shop: &'s Shop<'d>,
+) -> Revision<'s, 'd, impl AsyncFn(&Shop<'_>) -> i64> {
+    Revision {
+        shop,
+        name: "products.revision",
+        read: revision,
+    }
 }
 
 async fn what_products_are_found_by_counts(shop: &Shop<'_>) {
+    let its = revision_of(shop);
     let counts = "products.revision: counts";
     let mut product = shop.make.product(&shop.organization).build();
     let new = product.clone();
     assert!(
-        moves(shop, async |uow| uow.products().insert(&new).await).await,
+        its.moves(async |uow| uow.products().insert(&new).await)
+            .await,
         "{counts} a new product"
     );
     product.is_waitlisted = !product.is_waitlisted;
     assert!(
-        moves(shop, async |uow| uow.products().update(&mut product).await).await,
+        its.moves(async |uow| uow.products().update(&mut product).await)
+            .await,
         "{counts} a change of a product"
     );
     let mut variant = shop.make.variant(&product).stock(3).build();
     assert!(
-        moves(shop, async |uow| uow.variants().insert(&variant).await).await,
+        its.moves(async |uow| uow.variants().insert(&variant).await)
+            .await,
         "{counts} a new variant"
     );
     variant.sku = super::full::parsed("REVISED");
     assert!(
-        moves(shop, async |uow| uow.variants().update(&mut variant).await).await,
+        its.moves(async |uow| uow.variants().update(&mut variant).await)
+            .await,
         "{counts} a variant's sku"
     );
     variant.status = ProductStatus::Archived;
     assert!(
-        moves(shop, async |uow| uow.variants().update(&mut variant).await).await,
+        its.moves(async |uow| uow.variants().update(&mut variant).await)
+            .await,
         "{counts} a variant's state"
     );
     assert!(
-        moves(shop, async |uow| uow.variants().delete(variant.id).await).await,
+        its.moves(async |uow| uow.variants().delete(variant.id).await)
+            .await,
         "{counts} a variant that is gone"
     );
     // All in one transaction: the last is no less counted than the first.
@@ -98,7 +102,7 @@ async fn what_products_are_found_by_counts(shop: &Shop<'_>) {
         shop.make.variant(&product).choose("Size", "L").build(),
     );
     assert!(
-        moves(shop, async |uow| {
+        its.moves(async |uow| {
             uow.variants().insert(&one).await?;
             uow.variants().insert(&other).await
         })
@@ -106,40 +110,24 @@ async fn what_products_are_found_by_counts(shop: &Shop<'_>) {
         "{counts} what is changed together"
     );
     assert!(
-        moves(shop, async |uow| uow.products().delete(product.id).await).await,
+        its.moves(async |uow| uow.products().delete(product.id).await)
+            .await,
         "{counts} a product that is gone"
     );
 }
 
 async fn what_they_are_not_found_by_does_not(shop: &Shop<'_>) {
+    let its = revision_of(shop);
     let not = "products.revision: does not count";
     let product = shop.anything().await;
     let mut variant = shop.variant(shop.make.variant(&product).stock(3)).await;
     let price = variant.price;
     variant.price = Money::from_minor(price.minor().saturating_add(1), price.currency());
     assert!(
-        !moves(shop, async |uow| uow.variants().update(&mut variant).await).await,
+        !its.moves(async |uow| uow.variants().update(&mut variant).await)
+            .await,
         "{not} prices"
     );
-    for mode in Mode::ALL {
-        let stock = moves(shop, async |uow| {
-            let variants = uow.variants();
-            (variants.take_stock(variant.id, mode, Quantity::ONE)).await?;
-            (variants.return_stock(variant.id, mode, Quantity::ONE)).await
-        });
-        assert!(!stock.await, "{not} stock");
-    }
-    let before = revision(shop).await;
-    let mut uow = shop.begin().await;
-    let another = shop.make.variant(&product).choose("Size", "L").build();
-    must(
-        uow.variants().insert(&another).await,
-        "variants.insert: keeps a variant",
-    );
-    drop(uow);
-    assert_eq!(
-        revision(shop).await,
-        before,
-        "{not} a change that was dropped"
-    );
+    its.stock_does_not_count(&variant).await;
+    its.what_was_dropped_does_not_count(&product).await;
 }

@@ -42,6 +42,7 @@ mod personal_data;
 mod pricing_revisions;
 mod processor_accounts;
 mod products;
+mod revisions;
 mod shipments;
 mod shop;
 mod unit_of_work;

@@ -1,11 +1,10 @@
 //! The count of what changes an organization's prices.
 
-use super::shop::{Shop, must};
-use crate::access::Mode;
+use super::revisions::Revision;
+use super::shop::Shop;
 use crate::catalog::{ProductStatus, ReviewStatus};
 use crate::money::Money;
-use crate::ports::{Database, StoreError, UnitOfWork};
-use crate::quantity::Quantity;
+use crate::ports::Database;
 
 /// The revision of an organization's prices, under which caches are kept.
 ///
@@ -37,52 +36,49 @@ async fn revision(shop: &Shop<'_>) -> i64 {
     .await
 }
 
-/// Whether the work moves the revision on.
-async fn moves(
-    shop: &Shop<'_>,
-    work: impl AsyncFnOnce(&mut dyn UnitOfWork) -> Result<(), StoreError>,
-) -> bool {
-    let before = revision(shop).await;
-    must(shop.run(work).await, "the suite changes a record");
-    let after = revision(shop).await;
-    assert!(
-        after >= before,
-        "organizations.pricing_revision: never goes back"
-    );
-    after > before
+const fn revision_of<'s, 'd>(
+    shop: &'s Shop<'d>,
+) -> Revision<'s, 'd, impl AsyncFn(&Shop<'_>) -> i64> {
+    Revision {
+        shop,
+        name: "organizations.pricing_revision",
+        read: revision,
+    }
 }
 
 async fn what_prices_are_made_of_counts(shop: &Shop<'_>) {
+    let its = revision_of(shop);
     let counts = "organizations.pricing_revision: counts a change of";
     let mut organization = shop.organization.clone();
     organization.discount = super::full::parsed("5");
     assert!(
-        moves(shop, async |uow| uow
-            .organizations()
-            .update(&mut organization)
-            .await)
-        .await,
+        its.moves(async |uow| uow.organizations().update(&mut organization).await)
+            .await,
         "{counts} the organization's discount"
     );
     let mut product = shop.anything().await;
     product.discount = Some(super::full::parsed("7.5"));
     assert!(
-        moves(shop, async |uow| uow.products().update(&mut product).await).await,
+        its.moves(async |uow| uow.products().update(&mut product).await)
+            .await,
         "{counts} a product's discount"
     );
     product.status = ProductStatus::Inactive;
     assert!(
-        moves(shop, async |uow| uow.products().update(&mut product).await).await,
+        its.moves(async |uow| uow.products().update(&mut product).await)
+            .await,
         "{counts} a product's status"
     );
     product.review.status = ReviewStatus::Rejected;
     assert!(
-        moves(shop, async |uow| uow.products().update(&mut product).await).await,
+        its.moves(async |uow| uow.products().update(&mut product).await)
+            .await,
         "{counts} what a product's review says"
     );
     let mut variant = shop.make.variant(&product).stock(3).build();
     assert!(
-        moves(shop, async |uow| uow.variants().insert(&variant).await).await,
+        its.moves(async |uow| uow.variants().insert(&variant).await)
+            .await,
         "{counts} the variants that there are"
     );
     variant.price = Money::from_minor(
@@ -90,58 +86,33 @@ async fn what_prices_are_made_of_counts(shop: &Shop<'_>) {
         variant.price.currency(),
     );
     assert!(
-        moves(shop, async |uow| uow.variants().update(&mut variant).await).await,
+        its.moves(async |uow| uow.variants().update(&mut variant).await)
+            .await,
         "{counts} a variant's price"
     );
     variant.sku = super::full::parsed("REVISED");
     assert!(
-        moves(shop, async |uow| uow.variants().update(&mut variant).await).await,
+        its.moves(async |uow| uow.variants().update(&mut variant).await)
+            .await,
         "{counts} a variant's sku"
     );
     let new = shop.make.lease_term(&shop.organization).new_record();
     assert!(
-        moves(shop, async |uow| uow
-            .lease_terms()
-            .insert(&new)
-            .await
-            .map(|_| ()))
-        .await,
+        its.moves(async |uow| uow.lease_terms().insert(&new).await.map(|_| ()))
+            .await,
         "{counts} the lease terms that there are"
     );
     assert!(
-        moves(shop, async |uow| uow.variants().delete(variant.id).await).await,
+        its.moves(async |uow| uow.variants().delete(variant.id).await)
+            .await,
         "{counts} the variants that there are"
     );
 }
 
 async fn what_prices_are_not_made_of_does_not(shop: &Shop<'_>) {
+    let its = revision_of(shop);
     let product = shop.anything().await;
     let variant = shop.variant(shop.make.variant(&product).stock(3)).await;
-    for mode in Mode::ALL {
-        assert!(
-            !moves(shop, async |uow| {
-                uow.variants()
-                    .take_stock(variant.id, mode, Quantity::ONE)
-                    .await?;
-                uow.variants()
-                    .return_stock(variant.id, mode, Quantity::ONE)
-                    .await
-            })
-            .await,
-            "organizations.pricing_revision: stock does not count"
-        );
-    }
-    let before = revision(shop).await;
-    let mut uow = shop.begin().await;
-    let another = shop.make.variant(&product).choose("Size", "L").build();
-    must(
-        uow.variants().insert(&another).await,
-        "variants.insert: keeps a variant",
-    );
-    drop(uow);
-    assert_eq!(
-        revision(shop).await,
-        before,
-        "organizations.pricing_revision: a change that was dropped does not count"
-    );
+    its.stock_does_not_count(&variant).await;
+    its.what_was_dropped_does_not_count(&product).await;
 }
