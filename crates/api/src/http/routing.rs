@@ -175,7 +175,10 @@ impl Groups {
         }
     }
 
-    fn scope(self) -> Scope {
+    fn scope(mut self) -> Scope {
+        // Who may have any path comes last: nothing is asked behind whoever has a request.
+        self.groups
+            .sort_by_key(|(group, _)| group.begin == self.prefix);
         let groups = self.groups.into_iter();
         groups.fold(web::scope(&self.prefix), |scope, (group, routes)| {
             let routes = |app: &mut web::ServiceConfig| {
@@ -291,11 +294,11 @@ mod tests {
 
     fn toys(routes: &mut Routes<'_>) {
         routes
+            .service(rest)
             .service(some)
             .service(toy)
             .service(buy)
-            .scope("/shop", |shop| _ = shop.service(about), |shop| shop)
-            .service(rest);
+            .scope("/shop", |shop| _ = shop.service(about), |shop| shop);
     }
 
     fn register(routes: &mut Routes<'_>) {
