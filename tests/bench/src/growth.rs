@@ -1,4 +1,4 @@
-//! What lists cost as the tables grow: each page, filter and order.
+//! What lists cost as the tables grow: each page, filter and order, made anew for each request.
 
 use std::time::Duration;
 
@@ -202,7 +202,7 @@ pub(crate) async fn costs(
             .map(|part| if part.contains('_') { "{id}" } else { part })
             .collect::<Vec<_>>()
             .join("/");
-        let make = |_| stage.get(&path);
+        let make = |_| stage.get(&path).anew();
         let source = Source {
             make: &make,
             numbers: 0..1,

@@ -27,6 +27,16 @@ impl Request {
         );
         Self((head(method, path, key, &length) + body).into_bytes())
     }
+
+    /// The same, which no answer will do for that is remembered.
+    pub(crate) fn anew(self) -> Self {
+        const HOST: &[u8] = b"host: bench\r\n";
+        let Self(mut bytes) = self;
+        let host = bytes.windows(HOST.len()).position(|it| it == HOST);
+        let at = host.unwrap_or_default();
+        bytes.splice(at..at, *b"cache-control: no-cache\r\n");
+        Self(bytes)
+    }
 }
 
 fn head(method: &str, path: &str, key: Option<&str>, more: &str) -> String {

@@ -359,28 +359,23 @@ async fn prepare(
             (captured, Work::Replay(script))
         } else {
             let request = path.request(stage, 0, shop.size);
-            let mut fewest: Option<Capture> = None;
-            // What is looked up once, and the key every few seconds, is in some of the answers and not in all.
-            for _ in 0..5 {
-                let capture = Capture::of(&line, &server.address, &request);
-                let capture = capture.await.with_context(|| path.name.to_owned())?;
-                if (fewest.as_ref()).is_none_or(|it| capture.statements() <= it.statements()) {
-                    fewest = Some(capture);
-                }
-            }
-            let captured = fewest.context("nothing was captured")?;
+            // What is read of an answer that is remembered, the limit reads all the same.
+            let anew = fewest(&line, &server.address, &request.clone().anew()).await;
+            let anew = anew.with_context(|| path.name.to_owned())?;
+            let captured = fewest(&line, &server.address, &request).await;
+            let captured = captured.with_context(|| path.name.to_owned())?;
             let work = match path.limit {
                 Limit::A => Work::Nothing,
                 Limit::B(row) => by_key(stage, shop, row),
                 Limit::S | Limit::C(_) => {
-                    let (sql, binds) = captured.longest_select()?;
+                    let (sql, binds) = anew.longest_select()?;
                     Work::Select {
                         sql,
                         binds: vec![binds],
                     }
                 }
                 Limit::Priced => {
-                    let (sql, binds) = captured.longest_select()?;
+                    let (sql, binds) = anew.longest_select()?;
                     Work::Price {
                         sql,
                         binds,
@@ -405,6 +400,19 @@ async fn prepare(
         });
     }
     Ok((spec, prepared))
+}
+
+/// What a read takes, of a few times.
+async fn fewest(line: &Line, address: &str, request: &Request) -> anyhow::Result<Capture> {
+    let mut fewest: Option<Capture> = None;
+    // What is looked up once, and the key every few seconds, is in some of the answers and not in all.
+    for _ in 0..5 {
+        let capture = Capture::of(line, address, request).await?;
+        if (fewest.as_ref()).is_none_or(|it| capture.statements() <= it.statements()) {
+            fewest = Some(capture);
+        }
+    }
+    fewest.context("nothing was captured")
 }
 
 /// The SELECT of one row by its key.

@@ -55,6 +55,8 @@ pub(crate) struct Path {
     /// The least part of the limit.
     pub(crate) goal: f64,
     what: What,
+    /// Whether no answer will do that is remembered.
+    is_anew: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -76,37 +78,66 @@ const fn path(name: &'static str, limit: Limit, goal: f64, what: What) -> Path {
         limit,
         goal,
         what,
+        is_anew: false,
     }
 }
 
+/// The same path under this name, each answer made anew.
+const fn anew(name: &'static str, path: Path) -> Path {
+    Path {
+        name,
+        is_anew: true,
+        ..path
+    }
+}
+
+const VARIANT: Path = path("GET variant", Limit::B(Row::Variant), 0.75, What::Variant);
+const BY_SKU: Path = path(
+    "GET variant by sku",
+    Limit::B(Row::VariantBySku),
+    0.75,
+    What::BySku,
+);
+const PRODUCT: Path = path("GET product", Limit::B(Row::Product), 0.75, What::Product);
+const CHECKOUT: Path = path(
+    "GET checkout",
+    Limit::B(Row::Checkout),
+    0.75,
+    What::Checkout,
+);
+const PRODUCTS: Path = path("GET products", Limit::S, 0.60, What::List("/v1/products"));
+const CHECKOUTS: Path = path("GET checkouts", Limit::S, 0.60, What::List("/v1/checkouts"));
+const BY_LIFECYCLE: Path = path(
+    "GET checkouts by lifecycle",
+    Limit::S,
+    0.60,
+    What::List("/v1/checkouts?lifecycle=leaseActive"),
+);
+const CUSTOMERS: Path = path("GET customers", Limit::S, 0.60, What::List("/v1/customers"));
+const BULK: Path = path("POST bulk/fetch of 100", Limit::Priced, 0.60, What::Bulk);
+
 /// All of them.
-pub(crate) const PATHS: [Path; 15] = [
+pub(crate) const PATHS: [Path; 24] = [
     path("GET pricing-summary", Limit::A, 0.70, What::Summary),
     path("GET lowest", Limit::A, 0.70, What::Lowest),
-    path("GET variant", Limit::B(Row::Variant), 0.75, What::Variant),
-    path(
-        "GET variant by sku",
-        Limit::B(Row::VariantBySku),
-        0.75,
-        What::BySku,
-    ),
-    path("GET product", Limit::B(Row::Product), 0.75, What::Product),
-    path(
-        "GET checkout",
-        Limit::B(Row::Checkout),
-        0.75,
-        What::Checkout,
-    ),
-    path("GET products", Limit::S, 0.60, What::List("/v1/products")),
-    path("GET checkouts", Limit::S, 0.60, What::List("/v1/checkouts")),
-    path(
-        "GET checkouts by lifecycle",
-        Limit::S,
-        0.60,
-        What::List("/v1/checkouts?lifecycle=leaseActive"),
-    ),
-    path("GET customers", Limit::S, 0.60, What::List("/v1/customers")),
-    path("POST bulk/fetch of 100", Limit::Priced, 0.60, What::Bulk),
+    VARIANT,
+    anew("GET variant, anew", VARIANT),
+    BY_SKU,
+    anew("GET variant by sku, anew", BY_SKU),
+    PRODUCT,
+    anew("GET product, anew", PRODUCT),
+    CHECKOUT,
+    anew("GET checkout, anew", CHECKOUT),
+    PRODUCTS,
+    anew("GET products, anew", PRODUCTS),
+    CHECKOUTS,
+    anew("GET checkouts, anew", CHECKOUTS),
+    BY_LIFECYCLE,
+    anew("GET checkouts by lifecycle, anew", BY_LIFECYCLE),
+    CUSTOMERS,
+    anew("GET customers, anew", CUSTOMERS),
+    BULK,
+    anew("POST bulk/fetch of 100, anew", BULK),
     path(
         "POST checkouts",
         Limit::C(Write::Create),
@@ -192,6 +223,15 @@ impl Path {
 
     /// The request of a number: of a record that there is at this size, or of a target.
     pub(crate) fn request(&self, stage: &Stage, number: u32, size: u32) -> Request {
+        let request = self.any_request(stage, number, size);
+        if self.is_anew {
+            return request.anew();
+        }
+        request
+    }
+
+    /// The same, whatever it is answered from.
+    fn any_request(&self, stage: &Stage, number: u32, size: u32) -> Request {
         let record = of_catalog(number, size);
         let of_variant =
             |what: &str| stage.get(&format!("/v1/product-variants/{}{what}", variant(record)));

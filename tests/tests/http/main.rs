@@ -29,6 +29,7 @@ mod publishable;
 mod races;
 mod readme;
 mod receivers;
+mod remembered;
 mod replica;
 mod resets;
 mod rolling;

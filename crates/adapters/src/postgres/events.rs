@@ -9,14 +9,14 @@ use async_trait::async_trait;
 use diesel::dsl::min;
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Integer, Text};
+use diesel::sql_types::{BigInt, Bool, Integer, Text};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
 use lessor_domain::events::{
     Contents, EventHead, EventSubject, EventSubjectKind, EventType, NewEvent, NumberedEvent,
 };
-use lessor_domain::ids::{CustomerPubId, EventPubId};
-use lessor_domain::ports::{EventFilter, EventStore, Scope, StoreError, Stretch};
+use lessor_domain::ids::{CustomerPubId, EventPubId, OrganizationId};
+use lessor_domain::ports::{Edition, EventFilter, EventStore, Scope, StoreError, Stretch};
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -25,7 +25,7 @@ use super::compact::{compact, unfold};
 use super::decode::{Place, row_count};
 use super::encode::{text, texts};
 use super::error::store_error;
-use super::kept::Keep as _;
+use super::kept::{self, Keep as _};
 use super::schema::{event_feeds, events, unnumbered_events};
 use super::seal::SealingKey;
 
@@ -62,6 +62,23 @@ DELETE FROM events WHERE organization_id = $1 AND id IN (
     WHERE organization_id = $1 AND created_at < $2
     ORDER BY id LIMIT $3
 )";
+
+/// In one statement, so that an event that gets its number meanwhile is either counted or waits.
+const EDITION: &str = "\
+SELECT coalesce(sum(last_sequence), 0)::bigint AS told,
+    EXISTS (SELECT FROM unnumbered_events WHERE organization_id = $1) AS is_behind,
+    coalesce((SELECT version FROM organizations WHERE id = $1), 0) AS organization
+FROM event_feeds WHERE organization_id = $1";
+
+#[derive(QueryableByName)]
+struct EditionRow {
+    #[diesel(sql_type = BigInt)]
+    told: i64,
+    #[diesel(sql_type = Bool)]
+    is_behind: bool,
+    #[diesel(sql_type = BigInt)]
+    organization: i64,
+}
 
 #[derive(QueryableByName)]
 struct Count {
@@ -395,6 +412,22 @@ impl EventStore for PgUnitOfWork {
             .optional()
             .map_err(store_error)?;
         Ok(last.map_or(0, row_count))
+    }
+
+    async fn edition(&mut self, organization: OrganizationId) -> Result<Edition, StoreError> {
+        static TEXT: kept::Text = kept::Text::new();
+        self.write_down().await?;
+        let row: EditionRow = diesel::sql_query(EDITION)
+            .bind::<BigInt, _>(organization.get())
+            .kept_as(&TEXT)
+            .get_result(self.connection()?)
+            .await
+            .map_err(store_error)?;
+        Ok(Edition {
+            told: row_count(row.told),
+            is_behind: row.is_behind,
+            organization: row.organization,
+        })
     }
 
     async fn get(

@@ -5,6 +5,7 @@ use std::future::{Future, Ready, ready};
 use std::marker::PhantomData;
 use std::sync::Arc;
 
+use actix_web::http::header::{CACHE_CONTROL, HeaderMap};
 use actix_web::http::uri::PathAndQuery;
 use actix_web::http::{Method, StatusCode, Uri};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse, dev};
@@ -16,6 +17,7 @@ use lessor_domain::ids::UserPubId;
 use lessor_domain::ports::{IdempotencyKey, StoreError, UnitOfWork};
 use lessor_domain::services::{Context, Error, UseCase};
 use serde::Serialize;
+use sha2::{Digest as _, Sha256};
 
 use super::once::{Answer, Conclusion, FirstPhase, Once, TwoPhases, key_of, request_hash};
 use super::runner::{Runner, Viewer};
@@ -23,6 +25,7 @@ use crate::auth::cache::Counted;
 use crate::http::error::ApiError;
 use crate::http::position::position_of;
 use crate::middleware::Caller;
+use crate::state::remembered::{Question, Recall, Remembered};
 use crate::state::{AppState, Sender};
 use crate::telemetry::outage;
 
@@ -37,6 +40,8 @@ pub struct Call {
     counted: Option<Counted>,
     /// How much a list has to show; only of lists it matters whether that is well-formed.
     position: Result<Option<Position>, ApiError>,
+    /// Whether no answer will do that was made before.
+    wants_anew: bool,
 }
 
 impl Call {
@@ -114,6 +119,67 @@ impl Call {
         let organization = self.access().organization_id;
         let mut view = self.state().reads.read(organization.into()).await?;
         Ok(use_case.run(&mut *view, &self.context()).await?)
+    }
+
+    /// Answers a read: as it was answered before, where no record of the organization has changed since, else anew.
+    ///
+    /// # Errors
+    /// Those of the answer; the stores cannot be reached.
+    pub async fn remembered(
+        &self,
+        answer: impl AsyncFnOnce() -> Result<HttpResponse, ApiError>,
+    ) -> Result<HttpResponse, ApiError> {
+        self.remembered_of(None, answer).await
+    }
+
+    /// Like [`Call::remembered`], of a read that says in its body, which was sent so, what it asks for.
+    ///
+    /// # Errors
+    /// Those of the answer; the stores cannot be reached.
+    pub async fn remembered_of(
+        &self,
+        body: Option<&[u8]>,
+        answer: impl AsyncFnOnce() -> Result<HttpResponse, ApiError>,
+    ) -> Result<HttpResponse, ApiError> {
+        let remembered = &self.state().remembered;
+        let recalled = self.question(body).map(|question| {
+            let recall = remembered.recall(&question);
+            (question, recall)
+        });
+        let (question, known) = match recalled {
+            Some((question, Recall::Known(known))) => (question, Some(known)),
+            Some((question, Recall::Learn)) => (question, None),
+            Some((_, Recall::No)) | None => {
+                Remembered::missed();
+                return answer().await;
+            }
+        };
+        let (reads, organization) = (&self.state().reads, self.access().organization_id);
+        let edition = self.state().editions.now(reads, organization).await?;
+        if let Some(known) = known.filter(|known| known.is_true(&edition)) {
+            return Ok(known.respond());
+        }
+        Remembered::missed();
+        remembered.see(organization, edition);
+        if edition.is_behind {
+            // Who wrote what has no number may not be there any more to number it.
+            self.state().feeds.number(organization);
+        }
+        let response = answer().await?;
+        Ok(remembered.learn(question, edition, response))
+    }
+
+    /// What is asked, where it may have been answered before: unless the caller wants it anew, or says what it has to show.
+    fn question(&self, body: Option<&[u8]>) -> Option<Question> {
+        let is_any = match &self.position {
+            Ok(None) => true,
+            Ok(Some(_)) => self.state().replica.is_none(),
+            Err(_) => false,
+        };
+        let target = self.uri.path_and_query();
+        let target = target.filter(|_| is_any && !self.wants_anew)?;
+        let body = body.map(|body| Sha256::digest(body).into());
+        Some(Question::new(self.access(), target.clone(), body))
     }
 
     /// Like [`Call::read`], of a use case that lists something: a replica that is as far as the caller has
@@ -317,6 +383,15 @@ fn respond(answer: Answer) -> Result<HttpResponse, ApiError> {
     Ok(response.body(answer.body))
 }
 
+/// Whether the request wants an answer of nobody's memory (RFC 9111, 5.2.1.4).
+fn wants_anew(headers: &HeaderMap) -> bool {
+    let values = headers.get_all(CACHE_CONTROL);
+    let mut directives = values
+        .filter_map(|value| value.to_str().ok())
+        .flat_map(|value| value.split(','));
+    directives.any(|directive| directive.trim().eq_ignore_ascii_case("no-cache"))
+}
+
 impl FromRequest for Call {
     type Error = ApiError;
     type Future = Ready<Result<Self, ApiError>>;
@@ -344,5 +419,6 @@ fn call_of(request: &HttpRequest) -> Result<Call, ApiError> {
         idempotency_key: key_of(request)?,
         counted: request.extensions().get::<Counted>().cloned(),
         position: position_of(request),
+        wants_anew: wants_anew(request.headers()),
     })
 }

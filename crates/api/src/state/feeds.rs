@@ -104,6 +104,13 @@ impl Feeds {
         self.0.closed.is_cancelled()
     }
 
+    /// The organization's feeds have something that has no number.
+    pub(crate) fn number(&self, organization_id: OrganizationId) {
+        let feeds = Mode::ALL.map(|mode| (organization_id, mode));
+        self.0.written().extend(feeds);
+        self.0.to_number.notify_one();
+    }
+
     fn patience(&self) -> Duration {
         let waiting = self.0.waiting();
         match waiting.values().any(|bell| bell.strong_count() > 0) {

@@ -1,8 +1,10 @@
 //! What handlers work with: the ports, and what is kept between requests.
 
+pub(crate) mod editions;
 pub mod feeds;
 pub mod price_revisions;
 pub mod pricing_summaries;
+pub(crate) mod remembered;
 pub mod replica;
 mod sender;
 pub mod settle;
@@ -34,9 +36,11 @@ use crate::auth::server_key::ServerKeys;
 use crate::http::error::ApiError;
 use crate::http::mutation::Mutations;
 use crate::http::public_url::PublicUrl;
+use crate::state::editions::Editions;
 use crate::state::feeds::Feeds;
 use crate::state::price_revisions::PriceRevisions;
 use crate::state::pricing_summaries::SummaryCache;
+use crate::state::remembered::Remembered;
 use crate::state::replica::Replica;
 use crate::state::totals::{CheckoutTotals, ProductCounts, ProductTotals, TOTALS};
 
@@ -165,6 +169,10 @@ pub struct Shared {
     pub summaries: SummaryCache,
     /// Which of them are true still.
     pub prices: PriceRevisions,
+    /// What reads were answered.
+    pub(crate) remembered: Remembered,
+    /// Whether they are true still.
+    pub(crate) editions: Editions,
     /// How many products long lists have.
     pub(crate) product_totals: ProductTotals,
     /// How many others had when they were last counted.
@@ -193,6 +201,8 @@ impl AppState {
             }),
             summaries: SummaryCache::new(settings.summary_cache_ttl),
             prices: PriceRevisions::default(),
+            remembered: Remembered::new(),
+            editions: Editions::default(),
             product_totals: ProductTotals::default(),
             product_counts: Arc::new(Cache::new(TOTALS)),
             checkout_totals: CheckoutTotals::default(),
@@ -229,7 +239,9 @@ impl AppState {
     /// worker's app.
     #[must_use]
     pub fn reading_from(mut self, reads: Arc<dyn Database>) -> Self {
-        self.own().reads = reads;
+        let own = self.own();
+        own.reads = reads;
+        own.editions = Editions::default();
         self
     }
 

@@ -53,6 +53,8 @@ pub(crate) const RATE_LIMITED: &str = "lessor_rate_limited_total";
 pub(crate) const REPLICA_READS: &str = "lessor_replica_reads_total";
 /// Requests with keys, by whether these were remembered.
 pub(crate) const KEY_CACHE: &str = "lessor_key_cache_total";
+/// Reads that may be remembered, by whether their answers were.
+pub(crate) const REMEMBERED: &str = "lessor_remembered_reads_total";
 /// When each chore was last done.
 pub(crate) const CHORE_FINISHED: &str = "lessor_chore_finished_timestamp_seconds";
 /// Connections to the database, by what they do.
@@ -111,6 +113,11 @@ pub const METRICS: &[Metric] = &[
         KEY_CACHE,
         &[("result", &["hit", "miss"])],
         "Requests with keys by whether these were remembered or looked up",
+    ),
+    counter(
+        REMEMBERED,
+        &[("result", &["hit", "miss"])],
+        "Reads by whether the answer was remembered or made anew",
     ),
     gauge(
         CONNECTIONS,

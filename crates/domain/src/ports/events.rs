@@ -7,7 +7,7 @@ use crate::access::Mode;
 use crate::catalog::{Product, ProductVariant};
 use crate::customer::Customer;
 use crate::events::{EventHead, EventSubject, EventType, NewEvent, NumberedEvent, RecordText};
-use crate::ids::{EventPubId, OrganizationPubId};
+use crate::ids::{EventPubId, OrganizationId, OrganizationPubId};
 use crate::lease_term::LeaseTerm;
 use crate::services::checkouts::CheckoutView;
 use crate::time::Timestamp;
@@ -33,6 +33,29 @@ pub struct Stretch {
     pub after: u64,
 }
 
+/// An edition of an organization's records: how many changes of them were told of, in both modes.
+///
+/// Whoever reads an edition and then records has records that are at least as new as it. As long as it [is the same](Self::is_still)
+/// later, so are they: no unit of work that [tells](crate::services::events::TellingDatabase) changes what a GET shows without an
+/// event, but for the organization itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Edition {
+    /// How many events have numbers.
+    pub told: u64,
+    /// Whether others are committed that have none yet: what those tell of is not in the count.
+    pub is_behind: bool,
+    /// The [version](crate::organization::Organization::version) of the organization.
+    pub organization: i64,
+}
+
+impl Edition {
+    /// Whether nothing has changed since that edition.
+    #[must_use]
+    pub fn is_still(&self, before: &Self) -> bool {
+        !self.is_behind && self == before
+    }
+}
+
 /// What happened to records. Nothing of it is changed afterwards but that it gets its number; it is
 /// kept for a while.
 ///
@@ -56,6 +79,8 @@ pub trait EventStore: Send {
     async fn number(&mut self, scope: Scope, limit: u32) -> Result<u32, StoreError>;
     /// The number that was given last; 0 before the first.
     async fn last(&mut self, scope: Scope) -> Result<u64, StoreError>;
+    /// The edition of the organization's records.
+    async fn edition(&mut self, organization: OrganizationId) -> Result<Edition, StoreError>;
     /// The event of this id, if it has a number.
     async fn get(
         &mut self,

@@ -95,6 +95,23 @@ async fn left_behind(
     )))
 }
 
+/// Forgets who customers are at the former account. They are too many to be told of one by one: that the organization is
+/// written has the [edition](crate::ports::Edition) of its records be another.
+async fn forget_customers(
+    uow: &mut dyn UnitOfWork,
+    organization: &mut Organization,
+    mode: Mode,
+) -> Result<u64, Error> {
+    let forgotten = uow
+        .processor_accounts()
+        .forget_customers(organization.id, mode)
+        .await?;
+    if forgotten > 0 {
+        uow.organizations().update(organization).await?;
+    }
+    Ok(forgotten)
+}
+
 /// Sees to it that no secret is one of the organization's account of the other mode too: one opens one
 /// mode only. What does not open is compared with nothing.
 async fn is_apart(
@@ -133,7 +150,7 @@ pub async fn set_account(
     origin: &Origin,
     set: SetAccount,
 ) -> Result<AccountSet, Error> {
-    let organization = entered(uow, set.organization).await?;
+    let mut organization = entered(uow, set.organization).await?;
     let (owner, mode) = (organization.id, set.mode);
     let listed = uow.processor_accounts().list(owner).await?;
     let known = listed.into_iter().find(|account| account.mode == mode);
@@ -141,10 +158,7 @@ pub async fn set_account(
     let (mut behind, mut forgotten) = (0, 0);
     if moved {
         behind = left_behind(uow, owner, mode, set.force).await?;
-        forgotten = uow
-            .processor_accounts()
-            .forget_customers(owner, mode)
-            .await?;
+        forgotten = forget_customers(uow, &mut organization, mode).await?;
     }
     is_apart(uow, owner, mode, &set.webhook_secrets).await?;
     let mut account = ProcessorAccount {
@@ -202,16 +216,15 @@ pub async fn remove_account(
     (organization, mode): (OrganizationRef, Mode),
     force: bool,
 ) -> Result<(Organization, usize), Error> {
-    let organization = entered(uow, organization).await?;
+    let mut organization = entered(uow, organization).await?;
     let owner = organization.id;
     let listed = uow.processor_accounts().list(owner).await?;
     let Some(known) = listed.into_iter().find(|account| account.mode == mode) else {
         return Err(Error::not_found("account of this mode"));
     };
     let behind = left_behind(uow, owner, mode, force).await?;
-    let store = uow.processor_accounts();
-    store.remove(owner, mode).await?;
-    store.forget_customers(owner, mode).await?;
+    uow.processor_accounts().remove(owner, mode).await?;
+    forget_customers(uow, &mut organization, mode).await?;
     let entry = Entry::account_removed(&organization, &known);
     audit::record(uow, ids, now, origin, owner, entry).await?;
     Ok((organization, behind))

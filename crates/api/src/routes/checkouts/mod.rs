@@ -134,14 +134,18 @@ async fn list_checkouts(
     call: Call,
     QueryParams(query): QueryParams<ListCheckoutsQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let slice = call.list(query.command()?).await?;
-    let mut response = listed(&call, &slice, |view| view.checkout.id);
-    let viewer = call.viewer();
-    let records = slice
-        .items
-        .iter()
-        .map(|view| CheckoutRecord::new(view, viewer));
-    Ok(response.json(records.collect::<Vec<_>>()))
+    let list = query.command()?;
+    call.remembered(async || {
+        let slice = call.list(list).await?;
+        let mut response = listed(&call, &slice, |view| view.checkout.id);
+        let viewer = call.viewer();
+        let records = slice
+            .items
+            .iter()
+            .map(|view| CheckoutRecord::new(view, viewer));
+        Ok(response.json(records.collect::<Vec<_>>()))
+    })
+    .await
 }
 
 /// Read a checkout.
@@ -153,13 +157,13 @@ async fn list_checkouts(
     responses((status = 200, body = CheckoutRecord, description = "The checkout."))
 )]
 #[get("/checkouts/{id}")]
-async fn get_checkout(
-    call: Call,
-    id: PathId<CheckoutPubId>,
-) -> Result<Json<CheckoutRecord>, ApiError> {
+async fn get_checkout(call: Call, id: PathId<CheckoutPubId>) -> Result<HttpResponse, ApiError> {
     let id = id.of(CHECKOUT)?;
-    let view = call.read(ViewCheckout { id }).await?;
-    Ok(Json(CheckoutRecord::new(&view, call.viewer())))
+    call.remembered(async || {
+        let view = call.read(ViewCheckout { id }).await?;
+        Ok(HttpResponse::Ok().json(CheckoutRecord::new(&view, call.viewer())))
+    })
+    .await
 }
 
 /// Change a checkout's lease term, state or metadata.

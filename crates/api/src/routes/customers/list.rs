@@ -65,8 +65,11 @@ pub(super) async fn list_customers(
         email: query.email.plain(),
         metadata: wire::metadata(query.metadata)?,
     };
-    let slice = call.list(ListCustomers { filter, page }).await?;
-    let mut response = listed(&call, &slice, |customer| customer.id);
-    let records = slice.items.iter().map(CustomerRecord::new);
-    Ok(response.json(records.collect::<Vec<_>>()))
+    call.remembered(async || {
+        let slice = call.list(ListCustomers { filter, page }).await?;
+        let mut response = listed(&call, &slice, |customer| customer.id);
+        let records = slice.items.iter().map(CustomerRecord::new);
+        Ok(response.json(records.collect::<Vec<_>>()))
+    })
+    .await
 }

@@ -8,7 +8,7 @@ mod record;
 
 use crate::http::routing::Routes;
 use actix_web::web::Json;
-use actix_web::{get, put};
+use actix_web::{HttpResponse, get, put};
 use lessor_domain::ids::CustomerPubId;
 use lessor_domain::services::customers::{GetCustomer, UpdateCustomer};
 
@@ -42,13 +42,13 @@ pub(super) fn configure(routes: &mut Routes<'_>) {
     responses((status = 200, body = CustomerRecord, description = "The customer."))
 )]
 #[get("/customers/{id}")]
-async fn get_customer(
-    call: Call,
-    id: PathId<CustomerPubId>,
-) -> Result<Json<CustomerRecord>, ApiError> {
+async fn get_customer(call: Call, id: PathId<CustomerPubId>) -> Result<HttpResponse, ApiError> {
     let id = id.of(CUSTOMER)?;
-    let customer = call.read(GetCustomer { id }).await?;
-    Ok(Json(CustomerRecord::new(&customer)))
+    call.remembered(async || {
+        let customer = call.read(GetCustomer { id }).await?;
+        Ok(HttpResponse::Ok().json(CustomerRecord::new(&customer)))
+    })
+    .await
 }
 
 /// Update a customer's profile, address and metadata.

@@ -10,6 +10,7 @@ use super::ProductRecord;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{List, Plain as _, QueryParams};
+use crate::state::remembered::Fleeting;
 use crate::wire::{
     self, CategoryRef, ExternalId, Limit, MetadataInput, Offset, OrganizationRef, ProductId,
     ProductSort, ProductStatus, ProductType, SearchTerm, Sku, SortOrder, Time, listed, page,
@@ -154,7 +155,11 @@ pub(super) async fn list_products(
     call: Call,
     QueryParams(query): QueryParams<ListProductsQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let mut list = query.command()?;
+    let list = query.command()?;
+    call.remembered(async || list_of(&call, list).await).await
+}
+
+async fn list_of(call: &Call, mut list: ListProducts) -> Result<HttpResponse, ApiError> {
     let (totals, counts) = (&call.state().product_totals, &call.state().product_counts);
     let key = (call.access().organization_id, list.count());
     let told = totals.told(&key);
@@ -164,6 +169,7 @@ pub(super) async fn list_products(
         (None, None) => KnownTotal::Nothing,
     };
     let ListedProducts { mut slice, counted } = call.list(list).await?;
+    let is_exact = slice.total.is_some();
     slice.total = match slice.total.or(told) {
         None => Some(totals.total(&key, call.list(key.1.clone())).await?),
         known => known,
@@ -171,7 +177,10 @@ pub(super) async fn list_products(
     if let Some(counted) = counted {
         counts.insert(key, counted);
     }
-    let mut response = listed(&call, &slice, |product| product.id);
+    let mut response = listed(call, &slice, |product| product.id);
+    if !is_exact {
+        response.extensions_mut().insert(Fleeting);
+    }
     Ok(response.json(ProductList {
         results: slice.items.iter().map(Into::into).collect(),
         total: slice.total.unwrap_or_default(),

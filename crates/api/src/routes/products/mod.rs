@@ -70,13 +70,13 @@ async fn create_product(
     responses((status = 200, body = ProductRecord, description = "The product."))
 )]
 #[get("/products/{id}")]
-async fn get_product(
-    call: Call,
-    id: PathId<ProductPubId>,
-) -> Result<Json<ProductRecord>, ApiError> {
+async fn get_product(call: Call, id: PathId<ProductPubId>) -> Result<HttpResponse, ApiError> {
     let id = id.of(PRODUCT)?;
-    let product = call.read(GetProduct { id }).await?;
-    Ok(Json(ProductRecord::from(&product)))
+    call.remembered(async || {
+        let product = call.read(GetProduct { id }).await?;
+        Ok(HttpResponse::Ok().json(ProductRecord::from(&product)))
+    })
+    .await
 }
 
 /// Update a product.

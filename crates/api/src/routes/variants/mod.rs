@@ -85,10 +85,13 @@ async fn create_product_variant(
 async fn get_product_variant(
     call: Call,
     id: PathId<ProductVariantPubId>,
-) -> Result<Json<ProductVariantRecord>, ApiError> {
+) -> Result<HttpResponse, ApiError> {
     let id = id.of(VARIANT)?;
-    let variant = call.read(GetVariant { id }).await?;
-    Ok(Json(ProductVariantRecord::owned(&variant, call.access())))
+    call.remembered(async || {
+        let variant = call.read(GetVariant { id }).await?;
+        Ok(HttpResponse::Ok().json(ProductVariantRecord::owned(&variant, call.access())))
+    })
+    .await
 }
 
 /// Read the product variant of a SKU.
@@ -104,11 +107,14 @@ async fn get_product_variant(
 async fn get_product_variant_by_sku(
     call: Call,
     sku: Result<Segment, ApiError>,
-) -> Result<Json<ProductVariantRecord>, ApiError> {
+) -> Result<HttpResponse, ApiError> {
     let sku = sku.ok().and_then(|sku| Sku::parse(&sku.0).ok());
     let sku = sku.ok_or_else(|| ApiError::not_found(VARIANT))?;
-    let variant = call.read(GetVariantBySku { sku }).await?;
-    Ok(Json(ProductVariantRecord::owned(&variant, call.access())))
+    call.remembered(async || {
+        let variant = call.read(GetVariantBySku { sku }).await?;
+        Ok(HttpResponse::Ok().json(ProductVariantRecord::owned(&variant, call.access())))
+    })
+    .await
 }
 
 /// Update a product variant.
@@ -207,17 +213,21 @@ async fn list_variants_of_product(
     id: PathId<ProductPubId>,
     QueryParams(query): QueryParams<ListVariantsOfProductQuery>,
 ) -> Result<HttpResponse, ApiError> {
-    let mut slice = call.list(query.command(id)?).await?;
-    let mode = call.access().mode;
-    let (slice, body) = aside(slice.items.len(), move || {
-        let records = slice.items.iter();
-        let records = records.map(|priced| ProductVariantRecord::priced(priced, mode));
-        let fitting = fitting(records)?;
-        // Where there is room for fewer, the next page begins earlier.
-        slice.shorten(fitting.count);
-        Ok((slice, fitting.body))
+    let list = query.command(id)?;
+    call.remembered(async || {
+        let mut slice = call.list(list).await?;
+        let mode = call.access().mode;
+        let (slice, body) = aside(slice.items.len(), move || {
+            let records = slice.items.iter();
+            let records = records.map(|priced| ProductVariantRecord::priced(priced, mode));
+            let fitting = fitting(records)?;
+            // Where there is room for fewer, the next page begins earlier.
+            slice.shorten(fitting.count);
+            Ok((slice, fitting.body))
+        })
+        .await?;
+        let mut response = listed(&call, &slice, |priced| priced.variant.id);
+        Ok(response.content_type(JSON).body(body))
     })
-    .await?;
-    let mut response = listed(&call, &slice, |priced| priced.variant.id);
-    Ok(response.content_type(JSON).body(body))
+    .await
 }

@@ -131,18 +131,21 @@ pub(super) async fn list_variants_of_products(
     call.count_items(query.product_ids.as_slice().len());
     let sought = query.product_ids.plain().into_iter();
     let ids = sought.filter_map(|sought| sought.id).collect();
-    let priced = call.read(PriceProducts { ids }).await?;
-    let mode = call.access().mode;
-    let body = aside(priced.len(), move || {
-        let records = priced.iter();
-        let records = records.map(|it| ProductVariantRecord::priced_with_product(it, mode));
-        fitting(records)?.whole(
-            "productIds",
-            "ask for fewer products at once, or page through the variants of one",
-        )
+    call.remembered(async || {
+        let priced = call.read(PriceProducts { ids }).await?;
+        let mode = call.access().mode;
+        let body = aside(priced.len(), move || {
+            let records = priced.iter();
+            let records = records.map(|it| ProductVariantRecord::priced_with_product(it, mode));
+            fitting(records)?.whole(
+                "productIds",
+                "ask for fewer products at once, or page through the variants of one",
+            )
+        })
+        .await?;
+        Ok(HttpResponse::Ok().content_type(JSON).body(body))
     })
-    .await?;
-    Ok(HttpResponse::Ok().content_type(JSON).body(body))
+    .await
 }
 
 /// Which variants to fetch.
@@ -184,23 +187,26 @@ pub(super) async fn fetch_product_variants(
     for sought in body.value.ids.plain() {
         wanted.add(sought);
     }
-    // It changes nothing: there is no answer to keep, and a repetition is the same request.
-    let ids = wanted.ids.clone();
-    let found = call.read(PriceVariants { ids }).await?;
-    let mode = call.access().mode;
-    let body = aside(found.len(), move || {
-        let records = found.iter();
-        let records = records.map(|priced| ProductVariantRecord::priced(priced, mode));
-        let results = fitting(records)?.whole("ids", "ask for fewer variants at once")?;
-        let results = String::from_utf8(results).map_err(ApiError::internal)?;
-        let fetched = FetchedProductVariants {
-            results: RawValue::from_string(results).map_err(ApiError::internal)?,
-            not_found: wanted.missing(&found),
-        };
-        serde_json::to_vec(&fetched).map_err(ApiError::internal)
+    // It changes nothing: there is no answer to keep for its repetition, which is the same request.
+    call.remembered_of(Some(&body.raw), async || {
+        let ids = wanted.ids.clone();
+        let found = call.read(PriceVariants { ids }).await?;
+        let mode = call.access().mode;
+        let body = aside(found.len(), move || {
+            let records = found.iter();
+            let records = records.map(|priced| ProductVariantRecord::priced(priced, mode));
+            let results = fitting(records)?.whole("ids", "ask for fewer variants at once")?;
+            let results = String::from_utf8(results).map_err(ApiError::internal)?;
+            let fetched = FetchedProductVariants {
+                results: RawValue::from_string(results).map_err(ApiError::internal)?,
+                not_found: wanted.missing(&found),
+            };
+            serde_json::to_vec(&fetched).map_err(ApiError::internal)
+        })
+        .await?;
+        Ok(HttpResponse::Ok().content_type(JSON).body(body))
     })
-    .await?;
-    Ok(HttpResponse::Ok().content_type(JSON).body(body))
+    .await
 }
 
 /// The ids that a request asks for, each once, in order.

@@ -12,7 +12,7 @@ use crate::catalog::Product;
 use crate::customer::Customer;
 use crate::events::{Contents, EventSubject, EventType, NewEvent, NumberedEvent};
 use crate::ids::ProductPubId;
-use crate::ports::{Database, Erasure, EventFilter, ReplacementAnswer, Scope, Stretch};
+use crate::ports::{Database, Edition, Erasure, EventFilter, ReplacementAnswer, Scope, Stretch};
 use crate::time::Timestamp;
 
 /// The store of what happened to records.
@@ -23,6 +23,7 @@ pub async fn events(database: &dyn Database) {
     events_are_kept_as_they_are(&Shop::open(database).await).await;
     what_is_not_committed_is_not_there(&Shop::open(database).await).await;
     each_feed_counts_for_itself(&Shop::open(database).await).await;
+    an_edition_is_of_all_that_was_told(&Shop::open(database).await).await;
     a_list_is_what_is_asked_for(&Shop::open(database).await).await;
     heads_are_those_of_the_stretch(&Shop::open(database).await).await;
     what_is_old_is_forgotten(&Shop::open(database).await).await;
@@ -319,6 +320,77 @@ async fn each_feed_counts_for_itself(shop: &Shop<'_>) {
         })
         .await;
     assert_eq!(found, None, "events.get: no event of the other mode");
+}
+
+async fn an_edition_is_of_all_that_was_told(shop: &Shop<'_>) {
+    let neighbour = shop.neighbour().await;
+    let read = async || {
+        let id = shop.organization.id;
+        let read = shop.seen("events.edition: reads", async |view| {
+            view.events().edition(id).await
+        });
+        read.await
+    };
+    let mut before = read().await;
+    assert_eq!(
+        before,
+        Edition {
+            told: 0,
+            is_behind: false,
+            organization: shop.organization.version
+        },
+        "events.edition: of nothing"
+    );
+    assert!(
+        read().await.is_still(&before),
+        "events.edition: the same while nothing happens"
+    );
+    for scope in [shop.live(), shop.sandbox()] {
+        append(shop, &[renamed(shop, |event| event.mode = scope.mode)]).await;
+        let behind = read().await;
+        let clause = "events.edition: another with an event of either mode";
+        assert!(!behind.is_still(&before), "{clause}");
+        let clause = "events.edition: the same as none while there are events without a number";
+        assert!(!read().await.is_still(&behind), "{clause}");
+        number(shop, scope, ALL).await;
+        let after = read().await;
+        let clause = "events.edition: another once the event has its number";
+        assert!(
+            !after.is_still(&before) && !after.is_still(&behind),
+            "{clause}"
+        );
+        assert!(read().await.is_still(&after), "{clause}, and then the same");
+        before = after;
+    }
+    let mut organization = shop.organization.clone();
+    shop.done("organizations.update: writes", async |uow| {
+        uow.organizations().update(&mut organization).await
+    })
+    .await;
+    let after = read().await;
+    assert!(
+        !after.is_still(&before),
+        "events.edition: another with a write of the organization"
+    );
+    append(&neighbour, &[renamed(&neighbour, |_| {})]).await;
+    number(&neighbour, neighbour.sandbox(), ALL).await;
+    assert!(
+        read().await.is_still(&after),
+        "events.edition: each organization's own"
+    );
+    assert_eq!(
+        number(shop, shop.sandbox(), ALL).await,
+        0,
+        "events.number: of one organization"
+    );
+    let purged = shop.done("events.purge: forgets", async |uow| {
+        uow.events().purge(shop.make.tick(), ALL).await
+    });
+    assert!(purged.await > 0, "events.purge: forgets");
+    assert!(
+        read().await.is_still(&after),
+        "events.edition: what is forgotten was told"
+    );
 }
 
 async fn a_list_is_what_is_asked_for(shop: &Shop<'_>) {

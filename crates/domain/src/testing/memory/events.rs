@@ -9,8 +9,8 @@ use async_trait::async_trait;
 use super::Memory;
 use super::tables::{EventRow, Owned};
 use crate::events::{EventHead, EventType, NewEvent, NumberedEvent};
-use crate::ids::EventPubId;
-use crate::ports::{EventFilter, EventStore, Reach, Scope, StoreError, Stretch};
+use crate::ids::{EventPubId, OrganizationId};
+use crate::ports::{Edition, EventFilter, EventStore, Reach, Scope, StoreError, Stretch};
 use crate::time::Timestamp;
 
 /// Whether the event has been numbered and happened before the time.
@@ -98,6 +98,20 @@ impl EventStore for Memory {
         let state = self.own();
         let last = state.last_event.get(&scope.mode).filter(|_| is_own);
         Ok(last.copied().unwrap_or_default())
+    }
+
+    async fn edition(&mut self, organization: OrganizationId) -> Result<Edition, StoreError> {
+        let is_own = self.reach == Reach::Organization(organization);
+        let state = self.own();
+        let told = state.last_event.values().filter(|_| is_own).sum();
+        let is_behind = is_own && state.events.iter().any(|row| row.sequence.is_none());
+        let unowned = self.unowned();
+        let organization = unowned.organizations.get(&organization);
+        Ok(Edition {
+            told,
+            is_behind,
+            organization: organization.map_or(0, |organization| organization.version),
+        })
     }
 
     async fn get(

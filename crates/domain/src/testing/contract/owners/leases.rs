@@ -763,6 +763,11 @@ async fn events(inquiry: &mut Inquiry<'_, '_>) {
         .sees("events.last", async |uow| uow.events().last(scope).await)
         .await;
     inquiry
+        .sees("events.edition", async |uow| {
+            uow.events().edition(scope.organization_id).await
+        })
+        .await;
+    inquiry
         .changes("events.number", async |uow| {
             uow.events().number(scope, MANY).await.map(u64::from)
         })

@@ -11,7 +11,9 @@ use self::estate::Estate;
 use super::shop::must;
 use crate::catalog::StockTaken;
 use crate::ids::OrganizationId;
-use crate::ports::{Database, DeletedTerm, ProductPage, Reach, Removal, StoreError, UnitOfWork};
+use crate::ports::{
+    Database, DeletedTerm, Edition, ProductPage, Reach, Removal, StoreError, UnitOfWork,
+};
 
 /// What every statement of every store does about the records of an organization when it is asked
 /// for them in nobody's name and in another organization's: nothing, and it tells of none. Its own
@@ -105,6 +107,17 @@ impl Tells for ProductPage {
 
     fn is_nothing(&self) -> bool {
         self.products.is_nothing() && self.revision.is_nothing()
+    }
+}
+
+/// The organization itself is nobody's.
+impl Tells for Edition {
+    fn is_something(&self) -> bool {
+        self.told.is_something()
+    }
+
+    fn is_nothing(&self) -> bool {
+        self.told.is_nothing() && self.is_behind.is_nothing()
     }
 }
 
