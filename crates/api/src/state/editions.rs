@@ -10,9 +10,10 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
-use futures_util::future::{BoxFuture, Shared, WeakShared};
+use futures_util::future::{Shared, WeakShared};
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{Database, Edition};
+use tokio::sync::oneshot::{self, Receiver};
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
@@ -21,19 +22,19 @@ use crate::http::error::ApiError;
 /// For how long those who come are gathered at most while a question is under way.
 const GATHERED: Duration = Duration::from_millis(20);
 
-/// A question, and who waits for its answer.
-type Question = BoxFuture<'static, Result<Edition, ApiError>>;
+/// Told when the question is answered; nothing comes of one whose runtime ends.
+type Answered = Shared<Receiver<Result<Edition, ApiError>>>;
 
-/// The questions of those who share a database. Cloning it shares them.
+/// The questions of a process. Cloning it shares them.
 #[derive(Clone, Default)]
 pub(crate) struct Editions(Arc<Mutex<HashMap<OrganizationId, Asked>>>);
 
 /// What is asked about an organization.
 #[derive(Default)]
 struct Asked {
-    under_way: Option<WeakShared<Question>>,
+    under_way: Option<WeakShared<Receiver<Result<Edition, ApiError>>>>,
     /// Has not begun.
-    next: Option<WeakShared<Question>>,
+    next: Option<WeakShared<Receiver<Result<Edition, ApiError>>>>,
 }
 
 impl Editions {
@@ -41,7 +42,7 @@ impl Editions {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// The edition of the organization's records, now.
+    /// The edition of the organization's records, now. Where nobody else is about to ask, the database is asked.
     ///
     /// # Errors
     /// The database's.
@@ -50,42 +51,44 @@ impl Editions {
         database: &Arc<dyn Database>,
         organization: OrganizationId,
     ) -> Result<Edition, ApiError> {
-        self.question(database, organization).await
+        let answered = self.next(database, organization).await;
+        answered.map_err(|_| ApiError::internal("whoever asked for an edition is gone"))?
     }
 
-    /// The question that begins next.
-    fn question(
-        &self,
-        database: &Arc<dyn Database>,
-        organization: OrganizationId,
-    ) -> Shared<Question> {
+    /// The answer to the question that begins next.
+    fn next(&self, database: &Arc<dyn Database>, organization: OrganizationId) -> Answered {
         let mut all = self.all();
         let asked = all.entry(organization).or_default();
         if let Some(next) = asked.next.as_ref().and_then(WeakShared::upgrade) {
             return next;
         }
         let before = asked.under_way.as_ref().and_then(WeakShared::upgrade);
-        let question = self
-            .clone()
-            .ask(Arc::clone(database), organization, before)
-            .boxed()
-            .shared();
-        asked.next = question.downgrade();
-        question
+        let (tell, told) = oneshot::channel();
+        let next = told.shared();
+        asked.next = next.downgrade();
+        drop(all);
+        let (editions, database) = (self.clone(), Arc::clone(database));
+        // A task of its own: connections belong to the runtime of whoever has them, and those who wait may be on others.
+        tokio::spawn(async move {
+            let edition = editions.ask(&*database, organization, before).await;
+            // Nobody waits any more, or they are told.
+            let _ = tell.send(edition);
+        });
+        next
     }
 
     async fn ask(
-        self,
-        database: Arc<dyn Database>,
+        &self,
+        database: &dyn Database,
         organization: OrganizationId,
-        before: Option<Shared<Question>>,
+        before: Option<Answered>,
     ) -> Result<Edition, ApiError> {
-        if let Some(before) = before {
+        match before {
             // Its answer is of before whoever waits for this one came. Where it does not come, nobody waits for it.
-            drop(timeout(GATHERED, before).await);
+            Some(before) => drop(timeout(GATHERED, before).await),
+            // Who has come already asks with us.
+            None => yield_now().await,
         }
-        // Who has come already asks with us.
-        yield_now().await;
         if let Some(asked) = self.all().get_mut(&organization) {
             asked.under_way = asked.next.take();
         }

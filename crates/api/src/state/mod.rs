@@ -239,9 +239,7 @@ impl AppState {
     /// worker's app.
     #[must_use]
     pub fn reading_from(mut self, reads: Arc<dyn Database>) -> Self {
-        let own = self.own();
-        own.reads = reads;
-        own.editions = Editions::default();
+        self.own().reads = reads;
         self
     }
 
