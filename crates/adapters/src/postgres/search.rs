@@ -27,6 +27,8 @@ const LONGEST: usize = 3;
 const ENOUGH: usize = 8;
 /// From so many texts on a piece is one of many.
 const MANY: i64 = 1_000;
+/// So many texts are read sooner than it is looked which of them have another piece.
+const FEW: i64 = 32;
 
 /// The pieces of this size, each once: a number of ten bits for each character, as the migration
 /// says. Characters of other scripts may share some, which costs time and finds nothing wrong.
@@ -80,8 +82,8 @@ struct Piece {
 /// How a term is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Way {
-    /// Few texts have these pieces, those of products the one and those of variants the other: all of them are read.
-    Rarest { own: i32, sold: i32 },
+    /// Few texts have these pieces, those of products the ones and those of variants the others: all that have them are read.
+    Rarest { own: Vec<i32>, sold: Vec<i32> },
     /// Many have each piece, but perhaps not all of them: those are found that do.
     Together(Vec<i32>),
     /// Many have the term: the list is read until there are enough.
@@ -91,19 +93,31 @@ enum Way {
 impl Way {
     /// For a term with these pieces.
     fn of(pieces: &[Piece]) -> Self {
-        let own = pieces.iter().min_by_key(|piece| piece.own);
-        let sold = pieces.iter().min_by_key(|piece| piece.sold);
+        let own = rarest(pieces, |piece| piece.own);
+        let sold = rarest(pieces, |piece| piece.sold);
         match (own, sold) {
-            (Some(own), Some(sold)) if own.own < MANY && sold.sold < MANY => Self::Rarest {
-                own: own.piece,
-                sold: sold.piece,
-            },
+            (Some(own), Some(sold)) => Self::Rarest { own, sold },
             _ if pieces.len() > 1 => {
                 Self::Together(pieces.iter().map(|piece| piece.piece).collect())
             }
             _ => Self::Along,
         }
     }
+}
+
+/// The rarest of the pieces; the two rarest where more texts have it than are worth reading to see whether they have the term.
+/// None where many texts have each.
+fn rarest(pieces: &[Piece], count: impl Fn(&Piece) -> i64) -> Option<Vec<i32>> {
+    let counted = pieces.iter().map(|piece| (count(piece), piece.piece));
+    let mut rare: Vec<(i64, i32)> = counted.filter(|(count, _)| *count < MANY).collect();
+    rare.sort_unstable();
+    let enough = match rare.as_slice() {
+        [] => return None,
+        [(fewest, _), ..] if *fewest > FEW => 2,
+        _ => 1,
+    };
+    let rare = rare.into_iter().take(enough);
+    Some(rare.map(|(_, piece)| piece).collect())
 }
 
 /// A term of an organization, and how it is looked for.
@@ -161,7 +175,7 @@ impl Sought {
         } = self;
         // Few are gathered in arrays: the planner cannot know how many they are, and would rather read all products.
         let (own, sold, array, end) = match way {
-            Way::Rarest { own, sold } => (vec![own], vec![sold], "ARRAY(", ")"),
+            Way::Rarest { own, sold } => (own, sold, "ARRAY(", ")"),
             Way::Together(pieces) => (pieces.clone(), pieces, "", ""),
             Way::Along => {
                 return query.filter(
@@ -254,12 +268,29 @@ mod tests {
     #[test]
     fn a_term_is_looked_for_by_how_many_have_its_pieces() {
         let piece = |piece, own, sold| Piece { piece, own, sold };
+        let rarest = |own: &[i32], sold: &[i32]| Way::Rarest {
+            own: own.to_vec(),
+            sold: sold.to_vec(),
+        };
         for (pieces, way) in [
             (
                 vec![piece(1, 5, MANY), piece(2, MANY, 0)],
-                Way::Rarest { own: 1, sold: 2 },
+                rarest(&[1], &[2]),
             ),
-            (vec![piece(1, 0, 0)], Way::Rarest { own: 1, sold: 1 }),
+            (vec![piece(1, 0, 0)], rarest(&[1], &[1])),
+            (
+                vec![piece(1, FEW, 0), piece(2, FEW + 1, 0)],
+                rarest(&[1], &[1]),
+            ),
+            (
+                vec![
+                    piece(1, 900, MANY),
+                    piece(2, MANY, FEW + 1),
+                    piece(3, 400, MANY),
+                    piece(4, 500, MANY),
+                ],
+                rarest(&[3, 4], &[2]),
+            ),
             (vec![piece(1, MANY, 0)], Way::Along),
             (vec![piece(1, 0, MANY)], Way::Along),
             (
