@@ -324,6 +324,7 @@ impl Service {
         let state = AppState::new(engine.clone(), mutations.clone(), settings)
             .following(composition.feeds.clone())
             .hearing_of(composition.prices.clone());
+        following.spawn(state.remembered.clone().keep_swept());
         let draining = Draining::default();
         let readiness = operators::readiness(config, location, &draining)?;
         let operators = for_operators

@@ -6,8 +6,8 @@
 
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
+use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use actix_web::HttpResponse;
@@ -21,6 +21,7 @@ use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::Edition;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
+use tokio::time::sleep;
 
 use crate::telemetry::REMEMBERED;
 
@@ -92,7 +93,7 @@ impl Answer {
         HITS.with(|hits| hits.increment(1));
         let mut response = HttpResponse::Ok();
         for header in &*self.headers {
-            response.insert_header(header.clone());
+            response.append_header(header.clone());
         }
         response.body(self.body.clone())
     }
@@ -134,8 +135,6 @@ struct Inner {
     /// The hashes of questions that were asked, each in the one place that it can have.
     asked: Box<[AtomicU64]>,
     hasher: RandomState,
-    /// When those were last forgotten that are too old.
-    swept: Mutex<Instant>,
 }
 
 /// What is to be done about a question.
@@ -155,7 +154,6 @@ impl Remembered {
             seen: Cache::new(SEEN),
             asked: (0..ASKED).map(|_| AtomicU64::new(0)).collect(),
             hasher: RandomState::new(),
-            swept: Mutex::new(Instant::now()),
         }))
     }
 
@@ -217,32 +215,29 @@ impl Remembered {
         };
         if body.len() <= LARGEST {
             let headers = head.headers().iter();
-            let now = Instant::now();
             let answer = Answer {
                 edition,
-                until: now + REMEMBERED_FOR,
+                until: Instant::now() + REMEMBERED_FOR,
                 headers: headers
                     .map(|(name, value)| (name.clone(), value.clone()))
                     .collect(),
                 body: body.clone(),
             };
             self.0.answers.insert(question, Arc::new(answer));
-            self.sweep(now);
         }
         head.set_body(BoxBody::new(body))
     }
 
-    /// Forgets what is too old: of whoever was erased nothing is left in memory that nobody asks for.
-    fn sweep(&self, now: Instant) {
-        let Self(inner) = self;
-        {
-            let mut swept = inner.swept.lock().unwrap_or_else(PoisonError::into_inner);
-            if now < *swept + REMEMBERED_FOR {
-                return;
-            }
-            *swept = now;
+    /// Forgets what is too old, as long as it is polled: of whoever was erased nothing is left in memory that nobody asks for.
+    pub(crate) async fn keep_swept(self) {
+        loop {
+            sleep(REMEMBERED_FOR).await;
+            self.sweep(Instant::now());
         }
-        inner.answers.retain(|_, answer| now < answer.until);
+    }
+
+    fn sweep(&self, now: Instant) {
+        self.0.answers.retain(|_, answer| now < answer.until);
     }
 }
 
@@ -394,7 +389,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_too_old_is_forgotten_when_something_is_learned() {
+    fn what_is_too_old_is_forgotten() {
         let (remembered, asked) = (Remembered::new(), question(1, "/v1/products"));
         let ok = HttpResponse::Ok().body("[]");
         drop(remembered.learn(asked.clone(), EDITION, ok));
