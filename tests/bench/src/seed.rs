@@ -104,6 +104,13 @@ create or replace function pg_temp.tracking(number integer) returns text languag
     from lpad((number % 10000000)::text, 7, '0') digits $$;
 set session_replication_role = replica";
 
+/// Says that something was copied, as the triggers and events of other writes would have said it: or the server goes on with what it
+/// counted and answered before.
+const COPIED: &str = "\
+reset session_replication_role;
+update catalog_revisions set revision = revision + 1;
+update event_feeds set last_sequence = last_sequence + 1";
+
 /// The bits of a record's id.
 fn uuid_of<P: PublicId>(record: &Value) -> anyhow::Result<Uuid> {
     let id = record["id"].as_str().context("no id")?;
@@ -137,10 +144,7 @@ impl Shop {
         stage.sql.batch_execute(FUNCTIONS).await?;
         let numbers = format!("generate_series(1, {size}) as n");
         shop.copy_catalog(&stage.sql, &numbers).await?;
-        stage
-            .sql
-            .batch_execute("reset session_replication_role")
-            .await?;
+        stage.sql.batch_execute(COPIED).await?;
         stage.sql.batch_execute("vacuum analyze").await?;
         Ok(())
     }
@@ -203,7 +207,7 @@ impl Shop {
             self.copy_checkouts(sql, state, &of_state, "numbers.n")
                 .await?;
         }
-        sql.batch_execute("reset session_replication_role").await?;
+        sql.batch_execute(COPIED).await?;
         // Each alone: neither runs within a transaction.
         for settled in ["vacuum analyze", "checkpoint"] {
             sql.batch_execute(settled).await?;
@@ -228,7 +232,7 @@ impl Shop {
         sql.batch_execute(FUNCTIONS).await?;
         self.copy_customers(sql, &numbers).await?;
         self.copy_checkouts(sql, state, &numbers, "n").await?;
-        sql.batch_execute("reset session_replication_role").await?;
+        sql.batch_execute(COPIED).await?;
         Ok(first..self.next_target)
     }
 
