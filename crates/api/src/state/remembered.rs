@@ -99,9 +99,11 @@ impl Answer {
     }
 }
 
-/// An extension of an answer that may be of a while ago already: it is not remembered.
+/// An extension of an answer that may be of a while ago already: until when it will do, where no record changes.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Fleeting;
+pub(crate) struct Fleeting {
+    pub(crate) until: Instant,
+}
 
 /// What an answer takes of [`MEMORY_MAX`], in bytes.
 #[derive(Clone)]
@@ -204,10 +206,12 @@ impl Remembered {
         edition: Edition,
         response: HttpResponse,
     ) -> HttpResponse {
-        let is_fleeting = response.extensions().get::<Fleeting>().is_some();
-        if response.status() != StatusCode::OK || edition.is_behind || is_fleeting {
+        if response.status() != StatusCode::OK || edition.is_behind {
             return response;
         }
+        let until = Instant::now() + REMEMBERED_FOR;
+        let fleeting = response.extensions().get::<Fleeting>().copied();
+        let until = fleeting.map_or(until, |fleeting| fleeting.until.min(until));
         let (head, body) = response.into_parts();
         let body = match body.try_into_bytes() {
             Ok(body) => body,
@@ -217,7 +221,7 @@ impl Remembered {
             let headers = head.headers().iter();
             let answer = Answer {
                 edition,
-                until: Instant::now() + REMEMBERED_FOR,
+                until,
                 headers: headers
                     .map(|(name, value)| (name.clone(), value.clone()))
                     .collect(),
@@ -336,11 +340,12 @@ mod tests {
 
     #[test]
     fn only_what_stays_true_is_learned() {
-        let fleeting = || {
+        let fleeting = |until| {
             let mut response = HttpResponse::Ok();
-            response.extensions_mut().insert(Fleeting);
+            response.extensions_mut().insert(Fleeting { until });
             response.body("[]")
         };
+        let now = Instant::now();
         let behind = Edition {
             is_behind: true,
             ..EDITION
@@ -353,7 +358,8 @@ mod tests {
                 false,
             ),
             (EDITION, HttpResponse::NotFound().body("{}"), false),
-            (EDITION, fleeting(), false),
+            (EDITION, fleeting(now + REMEMBERED_FOR), true),
+            (EDITION, fleeting(now), false),
             (behind, HttpResponse::Ok().body("[]"), false),
         ] {
             let said = format!("{edition:?} {response:?}");

@@ -33,10 +33,11 @@ pub(crate) type CheckoutTotals = Totals<(OrganizationId, Mode), CheckoutSummary>
 /// Totals that were counted a moment ago.
 pub(crate) struct Totals<K, T>(Arc<Cache<K, Counted<T>>>);
 
-#[derive(Clone)]
-struct Counted<T> {
-    total: T,
-    until: Instant,
+/// A total, and until when it is told.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Counted<T> {
+    pub(crate) total: T,
+    pub(crate) until: Instant,
 }
 
 impl<T> Counted<T> {
@@ -64,9 +65,8 @@ impl<K, T> Clone for Totals<K, T> {
 
 impl<K: Eq + Hash + Clone, T: Clone> Totals<K, T> {
     /// The total, where it was counted a moment ago.
-    pub(crate) fn told(&self, key: &K) -> Option<T> {
-        let counted = self.0.get(key).filter(Counted::is_told);
-        counted.map(|counted| counted.total)
+    pub(crate) fn told(&self, key: &K) -> Option<Counted<T>> {
+        self.0.get(key).filter(Counted::is_told)
     }
 
     /// The total, counted anew when it was last counted a while ago: by one of those who ask for it, while
@@ -75,12 +75,11 @@ impl<K: Eq + Hash + Clone, T: Clone> Totals<K, T> {
         &self,
         key: &K,
         count: impl Future<Output = Result<T, ApiError>>,
-    ) -> Result<T, ApiError> {
+    ) -> Result<Counted<T>, ApiError> {
         let Self(kept) = self;
         kept.remove_if(key, |counted| !counted.is_told());
         let counting = async { Ok(Counted::now(count.await?)) };
-        let counted = kept.get_or_insert_async(key, counting).await;
-        counted.map(|counted: Counted<T>| counted.total)
+        kept.get_or_insert_async(key, counting).await
     }
 
     /// The total; when it is not much, as it is now. Nobody waits for what somebody else counts: that would be from
@@ -92,7 +91,7 @@ impl<K: Eq + Hash + Clone, T: Clone> Totals<K, T> {
         count: impl Future<Output = Result<T, ApiError>>,
     ) -> Result<T, ApiError> {
         if let Some(told) = self.told(key) {
-            return Ok(told);
+            return Ok(told.total);
         }
         let Self(kept) = self;
         let total = count.await?;

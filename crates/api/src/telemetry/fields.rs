@@ -32,7 +32,12 @@ struct Said<'w> {
 }
 
 impl Said<'_> {
-    fn say(&mut self, name: &str, value: &dyn Debug) -> fmt::Result {
+    /// What the `log` crate says of itself is where the line has it already.
+    fn wants(&self, field: &Field) -> bool {
+        self.result.is_ok() && !field.name().starts_with("log.")
+    }
+
+    fn name(&mut self, name: &str) -> fmt::Result {
         if std::mem::replace(&mut self.is_begun, true) {
             self.writer.write_char(' ')?;
         }
@@ -40,17 +45,43 @@ impl Said<'_> {
             self.writer.write_str(name)?;
             self.writer.write_char('=')?;
         }
+        Ok(())
+    }
+
+    fn say(&mut self, name: &str, value: &dyn Debug) -> fmt::Result {
+        self.name(name)?;
         write!(OneLine(&mut self.writer), "{value:?}")
+    }
+
+    /// A text as it shows itself, of which nothing is to be escaped.
+    fn quote(&mut self, name: &str, text: &str) -> fmt::Result {
+        self.name(name)?;
+        self.writer.write_char('"')?;
+        self.writer.write_str(text)?;
+        self.writer.write_char('"')
     }
 }
 
 impl Visit for Said<'_> {
+    fn record_str(&mut self, field: &Field, text: &str) {
+        let is_quoted = is_plain(text) && !text.contains(['"', '\\']);
+        if !is_quoted {
+            self.record_debug(field, &text);
+        } else if self.wants(field) {
+            self.result = self.quote(field.name(), text);
+        }
+    }
+
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
-        // What the `log` crate says of itself is where the line has it already.
-        if self.result.is_ok() && !field.name().starts_with("log.") {
+        if self.wants(field) {
             self.result = self.say(field.name(), value);
         }
     }
+}
+
+/// Whether a text is letters, digits and signs of ASCII alone, as nearly all are.
+fn is_plain(text: &str) -> bool {
+    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
 }
 
 /// Escapes what would end the line, or be an order to a terminal.
@@ -58,6 +89,9 @@ struct OneLine<'a, 'w>(&'a mut Writer<'w>);
 
 impl fmt::Write for OneLine<'_, '_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
+        if is_plain(text) {
+            return self.0.write_str(text);
+        }
         for part in text.split_inclusive(char::is_control) {
             match part.chars().next_back().filter(|last| last.is_control()) {
                 None => self.0.write_str(part)?,
@@ -109,7 +143,8 @@ mod tests {
             let _entered = span.enter();
             span.record("key", tracing::field::display("key_1"));
             let name = "Ada\nERROR forged \u{1b}[2J\n\n";
-            tracing::info!(name, shown = %name, number = 7, "greeted {name}");
+            let (quote, plain) = ("say \"hi\" \\", "all of it");
+            tracing::info!(name, shown = %name, quote, plain, number = 7, "greeted {name}");
         });
         let lines = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
         assert_eq!(
@@ -117,7 +152,8 @@ mod tests {
             " INFO request{path=\"/a\" key=key_1}: lessor::telemetry::fields::tests: \
              greeted Ada\\nERROR forged \\u{1b}[2J\\n\\n \
              name=\"Ada\\nERROR forged \\u{1b}[2J\\n\\n\" \
-             shown=Ada\\nERROR forged \\u{1b}[2J\\n\\n number=7\n"
+             shown=Ada\\nERROR forged \\u{1b}[2J\\n\\n \
+             quote=\"say \\\"hi\\\" \\\\\" plain=\"all of it\" number=7\n"
         );
     }
 }

@@ -11,6 +11,7 @@ use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{List, Plain as _, QueryParams};
 use crate::state::remembered::Fleeting;
+use crate::state::totals::Counted;
 use crate::wire::{
     self, CategoryRef, ExternalId, Limit, MetadataInput, Offset, OrganizationRef, ProductId,
     ProductSort, ProductStatus, ProductType, SearchTerm, Sku, SortOrder, Time, listed, page,
@@ -169,17 +170,19 @@ async fn list_of(call: &Call, mut list: ListProducts) -> Result<HttpResponse, Ap
         (None, None) => KnownTotal::Nothing,
     };
     let ListedProducts { mut slice, counted } = call.list(list).await?;
-    let is_exact = slice.total.is_some();
-    slice.total = match slice.total.or(told) {
-        None => Some(totals.total(&key, call.list(key.1.clone())).await?),
-        known => known,
+    // None where the total is exact.
+    let told = match (slice.total, told) {
+        (Some(_), _) => None,
+        (None, Some(told)) => Some(told),
+        (None, None) => Some(totals.total(&key, call.list(key.1.clone())).await?),
     };
+    slice.total = slice.total.or(told.map(|told| told.total));
     if let Some(counted) = counted {
         counts.insert(key, counted);
     }
     let mut response = listed(call, &slice, |product| product.id);
-    if !is_exact {
-        response.extensions_mut().insert(Fleeting);
+    if let Some(Counted { until, .. }) = told {
+        response.extensions_mut().insert(Fleeting { until });
     }
     Ok(response.json(ProductList {
         results: slice.items.iter().map(Into::into).collect(),
