@@ -416,6 +416,7 @@ impl ProductStore for PgUnitOfWork {
         most: u64,
     ) -> Result<u64, StoreError> {
         let sought = self.sought(organization, filter).await?;
+        let sought = sought.map(Sought::counted);
         let rows = filtered(organization, filter, sought).select(1.into_sql::<Integer>());
         paging::count(rows, most, self.connection()?).await
     }

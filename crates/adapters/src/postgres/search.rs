@@ -126,6 +126,7 @@ pub(super) struct Sought {
     organization: i64,
     term: String,
     way: Way,
+    is_counted: bool,
 }
 
 impl Sought {
@@ -155,7 +156,16 @@ impl Sought {
             organization,
             term,
             way: Way::of(&counted),
+            is_counted: false,
         })
+    }
+
+    /// The same, of which all is read instead of a page.
+    pub(super) fn counted(self) -> Self {
+        Self {
+            is_counted: true,
+            ..self
+        }
     }
 
     /// Whether it is this term of this organization.
@@ -172,12 +182,20 @@ impl Sought {
             organization,
             term,
             way,
+            is_counted,
         } = self;
         // Few are gathered in arrays: the planner cannot know how many they are, and would rather read all products.
         let (own, sold, array, end) = match way {
             Way::Rarest { own, sold } => (own, sold, "ARRAY(", ")"),
             Way::Together(pieces) => (pieces.clone(), pieces, "", ""),
             Way::Along => {
+                // All variants with the term are gathered once where all products are read. Of a page it is looked at those of
+                // one product after the other: the planner does so only where the subquery has an offset.
+                let end = if is_counted {
+                    ") > 0))"
+                } else {
+                    ") > 0 OFFSET 0))"
+                };
                 return query.filter(
                     sql::<Bool>("(strpos(products.search_text, ")
                         .bind::<Text, _>(term.clone())
@@ -188,7 +206,7 @@ impl Sought {
                              AND strpos(sold.search_text, ",
                         )
                         .bind::<Text, _>(term)
-                        .sql(") > 0))"),
+                        .sql(end),
                 );
             }
         };

@@ -1,9 +1,11 @@
 //! Terms are found however many texts have them, each in the way that suits that.
 
-use lessor_domain::catalog::ProductStatus;
-use lessor_domain::ports::{Page, ProductFilter, ProductSort, SortOrder, Start};
+use std::time::{Duration, Instant};
 
-use super::support::Shop;
+use lessor_domain::catalog::ProductStatus;
+use lessor_domain::ports::{Database as _, Page, ProductFilter, ProductSort, SortOrder, Start};
+
+use super::support::{Shop, pool, skipped_on_a_cluster};
 
 /// More than are read one by one.
 const COPIES: u32 = 1_200;
@@ -18,6 +20,31 @@ fn compared(term: &str) -> String {
          ORDER BY created_at, id"
     )
 }
+
+/// Copies the road bike so often, each copy a moment older.
+async fn copy_the_bike(shop: &Shop) {
+    let sql = format!(
+        "INSERT INTO products SELECT organization_id, gen_random_uuid(), name, description, \
+         options, price, currency, discount, source, product_type, review_status, review_notes, \
+         reviewed_at, reviewed_by, status, is_waitlisted, ignore_upstream_updates, external_id, \
+         sku, main_image, category_id, metadata, search_text, search_grams, \
+         created_at - n * interval '1 ms', updated_at, version \
+         FROM products, generate_series(1, {COPIES}) n WHERE name = 'Road bike'"
+    );
+    shop.test.execute(&sql).await;
+}
+
+fn having(term: &str) -> ProductFilter {
+    ProductFilter {
+        search: Some(term.parse().unwrap()),
+        ..ProductFilter::default()
+    }
+}
+
+const PAGE: Page = Page {
+    start: Start::Offset(0),
+    limit: 5,
+};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
 async fn terms_are_found_however_many_have_them() {
@@ -46,16 +73,7 @@ async fn terms_are_found_however_many_have_them() {
     })
     .await
     .unwrap();
-    shop.test
-        .execute(&format!(
-            "INSERT INTO products SELECT organization_id, gen_random_uuid(), name, description, \
-             options, price, currency, discount, source, product_type, review_status, review_notes, \
-             reviewed_at, reviewed_by, status, is_waitlisted, ignore_upstream_updates, external_id, \
-             sku, main_image, category_id, metadata, search_text, search_grams, \
-             created_at - n * interval '1 ms', updated_at, version \
-             FROM products, generate_series(1, {COPIES}) n WHERE name = 'Road bike'"
-        ))
-        .await;
+    copy_the_bike(&shop).await;
     let many = u64::from(COPIES);
     for (term, expected) in [
         // Of one piece, which many have.
@@ -72,20 +90,13 @@ async fn terms_are_found_however_many_have_them() {
         ("dbi", 0),
         ("road kayak", 0),
     ] {
-        let filter = ProductFilter {
-            search: Some(term.parse().unwrap()),
-            ..ProductFilter::default()
-        };
-        let page = Page {
-            start: Start::Offset(0),
-            limit: 5,
-        };
+        let filter = having(term);
         let mut view = shop.view().await;
         let organization = shop.organization.id;
         let (sort, order) = (ProductSort::CreatedAt, SortOrder::Ascending);
         let found = view
             .products()
-            .list(organization, &filter, sort, order, page)
+            .list(organization, &filter, sort, order, PAGE)
             .await
             .unwrap();
         let counted = view
@@ -99,4 +110,63 @@ async fn terms_are_found_however_many_have_them() {
         assert_eq!(counted, expected, "{term}: count");
         assert_eq!(found, compared[..compared.len().min(5)], "{term}: page");
     }
+}
+
+#[tokio::test]
+async fn a_page_of_a_term_that_many_have_reads_variants_of_its_products_alone() {
+    if skipped_on_a_cluster("plans of one server") {
+        return;
+    }
+    let shop = Shop::open().await;
+    let build = |name: &str| shop.make.product(&shop.organization).name(name);
+    let bike = build("Road bike").build();
+    // The first of the page: it is looked whether its variants have the term.
+    let kayak = build("Kayak").build();
+    shop.run(async |uow| {
+        uow.products().insert(&bike).await?;
+        uow.products().insert(&kayak).await
+    })
+    .await
+    .unwrap();
+    copy_the_bike(&shop).await;
+    shop.test
+        .execute(
+            "INSERT INTO product_variants (organization_id, id, product_id, name, description, options, \
+             combination, price, currency, images, sku, status, is_waitlisted, search_text, \
+             search_grams, created_at, updated_at, version) \
+             SELECT organization_id, gen_random_uuid(), id, name, '', '[]', sha256(id::text::bytea), 1, \
+             'USD', '{}', id, 'active', false, 'red', '{}', created_at, updated_at, 1 FROM products; \
+             ANALYZE",
+        )
+        .await;
+    let scans = async || {
+        let sql = "SELECT seq_scan || ' ' || idx_scan FROM pg_stat_user_tables WHERE relname = 'product_variants'";
+        let scans = shop.test.query(sql).await.remove(0);
+        let (whole, by_index) = scans.split_once(' ').unwrap();
+        [whole, by_index].map(|scans| scans.parse::<u64>().unwrap())
+    };
+    let before = scans().await;
+    let other = pool(&shop.test, |_| {});
+    let mut uow = other.begin(shop.reach()).await.unwrap();
+    let (sort, order) = (ProductSort::CreatedAt, SortOrder::Descending);
+    let (organization, filter) = (shop.organization.id, having("oad"));
+    let found = uow
+        .products()
+        .list(organization, &filter, sort, order, PAGE)
+        .await
+        .unwrap();
+    assert_eq!(found.len(), 5);
+    uow.commit().await.unwrap();
+    // A session counts at the latest when it ends.
+    drop(other);
+    let begun = Instant::now();
+    let after = loop {
+        let after = scans().await;
+        if after != before {
+            break after;
+        }
+        let waited = begun.elapsed();
+        assert!(waited < Duration::from_secs(10), "{before:?} {after:?}");
+    };
+    assert_eq!(after[0], before[0], "all variants are read");
 }
