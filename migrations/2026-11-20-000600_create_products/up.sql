@@ -25,8 +25,9 @@ create table products (
     metadata jsonb not null default '{}',
     -- What the product is found by, folded by the domain: lower() of the database folds by its locale.
     search_text text not null default '',
-    -- Every piece of one, two and three characters of the text, as a number: a text that holds a term holds the term's
-    -- pieces. Each character is ten bits of it, so that texts of other scripts may share some: who is found is compared.
+    -- Every piece of one to four characters of the text, as a number: a text that holds a term holds the term's pieces. Each
+    -- character is ten bits of it, of four characters seven below a set bit 30, so that texts of other scripts may share
+    -- some: who is found is compared.
     search_grams integer[] not null default '{}',
     created_at timestamptz not null,
     updated_at timestamptz not null,

@@ -95,9 +95,11 @@ pub(crate) struct Shop {
 const FUNCTIONS: &str = "
 create or replace function pg_temp.grams(text text) returns integer[] language sql immutable as $$
     select array_agg(distinct ascii(substr(text, i, 1))
-        + case when s > 1 then ascii(substr(text, i + 1, 1)) * 1024 else 0 end
-        + case when s > 2 then ascii(substr(text, i + 2, 1)) * 1048576 else 0 end)
-    from generate_series(1, 3) s, generate_series(1, length(text) - s + 1) i $$;
+        + case when s > 1 then ascii(substr(text, i + 1, 1)) << bits else 0 end
+        + case when s > 2 then ascii(substr(text, i + 2, 1)) << (2 * bits) else 0 end
+        + case when s > 3 then (ascii(substr(text, i + 3, 1)) << (3 * bits)) + (1 << 30) else 0 end)
+    from generate_series(1, 4) s, lateral (select case when s > 3 then 7 else 10 end) as size(bits),
+        generate_series(1, length(text) - s + 1) i $$;
 create or replace function pg_temp.tracking(number integer) returns text language sql immutable as $$
     select '1Z410E7W03' || digits || (10 - (39 + (select sum(substr(digits, i, 1)::integer * (2 - i % 2))
         from generate_series(1, 7) i)) % 10) % 10

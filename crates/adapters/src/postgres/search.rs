@@ -1,7 +1,7 @@
 //! Products by a part of their texts.
 //!
 //! Texts are folded by the domain and kept beside the columns that they are made of, with the
-//! pieces of one, two and three characters of each, of which triggers make rows that an index
+//! pieces of one to four characters of each, of which triggers make rows that an index
 //! knows. The texts with the pieces of a term are found by it, and of these the ones that hold the
 //! term itself are kept. No extension is needed, and no character has a meaning of its own.
 //!
@@ -21,23 +21,33 @@ use super::kept::Keep as _;
 use super::schema::products;
 
 /// The most characters of a piece.
-const LONGEST: usize = 3;
+const LONGEST: usize = 4;
 /// The most pieces of a term that are looked for: so many leave few texts to be compared, however
 /// long the term is.
 const ENOUGH: usize = 8;
 /// From so many texts on a piece is one of many.
 const MANY: i64 = 1_000;
+/// So many texts are counted at first: most terms have a piece that fewer have.
+const SOME: i64 = 64;
 /// So many texts are read sooner than it is looked which of them have another piece.
 const FEW: i64 = 32;
 
-/// The pieces of this size, each once: a number of ten bits for each character, as the migration
-/// says. Characters of other scripts may share some, which costs time and finds nothing wrong.
+/// The pieces of this size, each once, as numbers like the migration says: of ten bits for each character, and of four
+/// characters of seven bits for each below a set one. Characters of other scripts may share some, which costs time and finds
+/// nothing wrong.
 fn pieces(folded: &str, size: usize) -> Vec<i32> {
-    let characters: Vec<u32> = folded.chars().map(|it| u32::from(it) % 1024).collect();
+    let (above, bits) = if size == LONGEST { (4, 7) } else { (0, 10) };
+    let characters: Vec<u32> = folded
+        .chars()
+        .map(|it| u32::from(it) % (1 << bits))
+        .collect();
     let number = |piece: &[u32]| {
-        let bits = piece.iter().rev().fold(0, |bits, it| bits << 10 | it);
-        // Thirty bits.
-        i32::try_from(bits).unwrap_or_default()
+        let number = piece
+            .iter()
+            .rev()
+            .fold(above, |number, it| number << bits | it);
+        // Thirty-one bits.
+        i32::try_from(number).unwrap_or_default()
     };
     let mut pieces: Vec<i32> = characters.windows(size).map(number).collect();
     pieces.sort_unstable();
@@ -67,8 +77,8 @@ fn telling(folded: &str) -> Vec<i32> {
     all.into_iter().step_by(step).collect()
 }
 
-/// A piece of a term, and how many texts have it: of the products themselves, and of variants. No more than many are
-/// counted.
+/// A piece of a term, and how many texts have it: of the products themselves, and of variants. No more are counted than were
+/// asked for.
 #[derive(Clone, Copy, Debug, QueryableByName)]
 struct Piece {
     #[diesel(sql_type = Integer)]
@@ -91,10 +101,10 @@ enum Way {
 }
 
 impl Way {
-    /// For a term with these pieces.
-    fn of(pieces: &[Piece]) -> Self {
-        let own = rarest(pieces, |piece| piece.own);
-        let sold = rarest(pieces, |piece| piece.sold);
+    /// For a term with these pieces, of which this many texts were counted at most.
+    fn of(pieces: &[Piece], most: i64) -> Self {
+        let own = rarest(pieces, most, |piece| piece.own);
+        let sold = rarest(pieces, most, |piece| piece.sold);
         match (own, sold) {
             (Some(own), Some(sold)) => Self::Rarest { own, sold },
             _ if pieces.len() > 1 => {
@@ -106,10 +116,10 @@ impl Way {
 }
 
 /// The rarest of the pieces; the two rarest where more texts have it than are worth reading to see whether they have the term.
-/// None where many texts have each.
-fn rarest(pieces: &[Piece], count: impl Fn(&Piece) -> i64) -> Option<Vec<i32>> {
+/// None where as many texts have each as were counted.
+fn rarest(pieces: &[Piece], most: i64, count: impl Fn(&Piece) -> i64) -> Option<Vec<i32>> {
     let counted = pieces.iter().map(|piece| (count(piece), piece.piece));
-    let mut rare: Vec<(i64, i32)> = counted.filter(|(count, _)| *count < MANY).collect();
+    let mut rare: Vec<(i64, i32)> = counted.filter(|(count, _)| *count < most).collect();
     rare.sort_unstable();
     let enough = match rare.as_slice() {
         [] => return None,
@@ -118,6 +128,30 @@ fn rarest(pieces: &[Piece], count: impl Fn(&Piece) -> i64) -> Option<Vec<i32>> {
     };
     let rare = rare.into_iter().take(enough);
     Some(rare.map(|(_, piece)| piece).collect())
+}
+
+/// How many texts of the organization have each of the pieces, this many at most.
+async fn counted(
+    mut connection: &AsyncPgConnection,
+    organization: i64,
+    pieces: &[i32],
+    most: i64,
+) -> Result<Vec<Piece>, StoreError> {
+    diesel::sql_query(
+        "SELECT sought.piece AS piece, \
+         (SELECT count(*) FROM (SELECT FROM product_search_pieces AS own \
+         WHERE own.organization_id = $1 AND own.piece = sought.piece LIMIT $3) AS few) AS own, \
+         (SELECT count(*) FROM (SELECT FROM variant_search_pieces AS sold \
+         WHERE sold.organization_id = $1 AND sold.piece = sought.piece LIMIT $3) AS few) AS sold \
+         FROM unnest($2) AS sought(piece)",
+    )
+    .bind::<BigInt, _>(organization)
+    .bind::<Array<Integer>, _>(pieces)
+    .bind::<BigInt, _>(most)
+    .kept()
+    .load(&mut connection)
+    .await
+    .map_err(store_error)
 }
 
 /// A term of an organization, and how it is looked for.
@@ -132,30 +166,24 @@ pub(super) struct Sought {
 impl Sought {
     /// Asks how to look for the term.
     pub(super) async fn new(
-        mut connection: &AsyncPgConnection,
+        connection: &AsyncPgConnection,
         organization: OrganizationId,
         term: &SearchTerm,
     ) -> Result<Self, StoreError> {
         let (organization, term) = (organization.get(), term.folded());
-        let counted: Vec<Piece> = diesel::sql_query(
-            "SELECT sought.piece AS piece, \
-             (SELECT count(*) FROM (SELECT FROM product_search_pieces AS own \
-             WHERE own.organization_id = $1 AND own.piece = sought.piece LIMIT $3) AS few) AS own, \
-             (SELECT count(*) FROM (SELECT FROM variant_search_pieces AS sold \
-             WHERE sold.organization_id = $1 AND sold.piece = sought.piece LIMIT $3) AS few) AS sold \
-             FROM unnest($2) AS sought(piece)",
-        )
-        .bind::<BigInt, _>(organization)
-        .bind::<Array<Integer>, _>(telling(&term))
-        .bind::<BigInt, _>(MANY)
-        .kept()
-        .load(&mut connection)
-        .await
-        .map_err(store_error)?;
+        let pieces = telling(&term);
+        let found = counted(connection, organization, &pieces, SOME).await?;
+        let way = match Way::of(&found, SOME) {
+            rarest @ Way::Rarest { .. } => rarest,
+            Way::Together(_) | Way::Along => {
+                let found = counted(connection, organization, &pieces, MANY).await?;
+                Way::of(&found, MANY)
+            }
+        };
         Ok(Self {
             organization,
             term,
-            way: Way::of(&counted),
+            way,
             is_counted: false,
         })
     }
@@ -320,8 +348,21 @@ mod tests {
                 Way::Together(vec![1, 2]),
             ),
         ] {
-            assert_eq!(Way::of(&pieces), way, "{pieces:?}");
+            assert_eq!(Way::of(&pieces, MANY), way, "{pieces:?}");
         }
+    }
+
+    #[test]
+    fn as_many_as_were_counted_may_be_more() {
+        let pieces = [SOME - 1, SOME].map(|own| Piece {
+            piece: 1,
+            own,
+            sold: 0,
+        });
+        let [fewer, as_many] = pieces.map(|piece| Way::of(&[piece], SOME));
+        let (own, sold) = (vec![1], vec![1]);
+        assert_eq!(fewer, Way::Rarest { own, sold });
+        assert_eq!(as_many, Way::Along);
     }
 
     #[test]
@@ -329,7 +370,9 @@ mod tests {
         assert_eq!(longest("a"), [97]);
         assert_eq!(longest("ab"), [97 + 98 * 1_024]);
         assert_eq!(longest("abc"), [97 + 98 * 1_024 + 99 * 1_048_576]);
-        assert_eq!(longest("aaaa"), [97 + 97 * 1_024 + 97 * 1_048_576]);
+        let four = 97 + 98 * 128 + 99 * 128 * 128 + 100 * 128 * 128 * 128;
+        assert_eq!(longest("abcd"), [four + 1_073_741_824]);
+        assert_eq!(longest("aaaaaa").len(), 1);
         // Other scripts share numbers.
         assert_eq!(longest("\u{4E61}"), longest("\u{661}"));
         assert_eq!(grams("").len(), 0);
