@@ -7,6 +7,7 @@ use lessor_tests::{Server, refuse, text};
 use serde_json::{Value, json};
 
 use crate::BINARY;
+use crate::lists::copy_the_product;
 
 /// An answer of nobody's memory.
 const ANEW: (&str, &str) = ("cache-control", "no-cache");
@@ -263,4 +264,18 @@ async fn what_is_remembered_is_what_is_read_anew() {
         assert!(differs, "{what}: nothing shows that it changed");
     }
     drop(writing);
+}
+
+/// Of more than 10,000 products the total is told for a while: so long the list is remembered, as long as it is the same.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_list_whose_total_is_told_is_remembered_until_it_changes() {
+    let server = Server::start(BINARY, &["--no-worker"]).await;
+    let client = server.client().await;
+    client.product(json!({})).await;
+    copy_the_product(&server).await;
+    let list = ("/v1/products?limit=1".to_owned(), None);
+    learn(&client, std::slice::from_ref(&list)).await;
+    let made = client.product(json!({})).await;
+    let page = ask(&client, &list, &[]).await;
+    assert_eq!(page.ok()["results"][0]["id"], made["id"]);
 }
