@@ -28,7 +28,7 @@ const ENOUGH: usize = 8;
 /// From so many texts on a piece is one of many.
 const MANY: i64 = 1_000;
 /// So many texts are counted at first: most terms have a piece that fewer have.
-const SOME: i64 = 64;
+const COUNTED: i64 = 64;
 /// So many texts are read sooner than it is looked which of them have another piece.
 const FEW: i64 = 32;
 
@@ -77,8 +77,8 @@ fn telling(folded: &str) -> Vec<i32> {
     all.into_iter().step_by(step).collect()
 }
 
-/// A piece of a term, and how many texts have it: of the products themselves, and of variants. No more are counted than were
-/// asked for.
+/// A piece of a term, and how many texts have it: of the products themselves, and of variants. No more than many are
+/// counted.
 #[derive(Clone, Copy, Debug, QueryableByName)]
 struct Piece {
     #[diesel(sql_type = Integer)]
@@ -101,10 +101,10 @@ enum Way {
 }
 
 impl Way {
-    /// For a term with these pieces, of which this many texts were counted at most.
-    fn of(pieces: &[Piece], most: i64) -> Self {
-        let own = rarest(pieces, most, |piece| piece.own);
-        let sold = rarest(pieces, most, |piece| piece.sold);
+    /// For a term with these pieces.
+    fn of(pieces: &[Piece]) -> Self {
+        let own = rarest(pieces, |piece| piece.own);
+        let sold = rarest(pieces, |piece| piece.sold);
         match (own, sold) {
             (Some(own), Some(sold)) => Self::Rarest { own, sold },
             _ if pieces.len() > 1 => {
@@ -116,10 +116,10 @@ impl Way {
 }
 
 /// The rarest of the pieces; the two rarest where more texts have it than are worth reading to see whether they have the term.
-/// None where as many texts have each as were counted.
-fn rarest(pieces: &[Piece], most: i64, count: impl Fn(&Piece) -> i64) -> Option<Vec<i32>> {
+/// None where many texts have each.
+fn rarest(pieces: &[Piece], count: impl Fn(&Piece) -> i64) -> Option<Vec<i32>> {
     let counted = pieces.iter().map(|piece| (count(piece), piece.piece));
-    let mut rare: Vec<(i64, i32)> = counted.filter(|(count, _)| *count < most).collect();
+    let mut rare: Vec<(i64, i32)> = counted.filter(|(count, _)| *count < MANY).collect();
     rare.sort_unstable();
     let enough = match rare.as_slice() {
         [] => return None,
@@ -128,30 +128,6 @@ fn rarest(pieces: &[Piece], most: i64, count: impl Fn(&Piece) -> i64) -> Option<
     };
     let rare = rare.into_iter().take(enough);
     Some(rare.map(|(_, piece)| piece).collect())
-}
-
-/// How many texts of the organization have each of the pieces, this many at most.
-async fn counted(
-    mut connection: &AsyncPgConnection,
-    organization: i64,
-    pieces: &[i32],
-    most: i64,
-) -> Result<Vec<Piece>, StoreError> {
-    diesel::sql_query(
-        "SELECT sought.piece AS piece, \
-         (SELECT count(*) FROM (SELECT FROM product_search_pieces AS own \
-         WHERE own.organization_id = $1 AND own.piece = sought.piece LIMIT $3) AS few) AS own, \
-         (SELECT count(*) FROM (SELECT FROM variant_search_pieces AS sold \
-         WHERE sold.organization_id = $1 AND sold.piece = sought.piece LIMIT $3) AS few) AS sold \
-         FROM unnest($2) AS sought(piece)",
-    )
-    .bind::<BigInt, _>(organization)
-    .bind::<Array<Integer>, _>(pieces)
-    .bind::<BigInt, _>(most)
-    .kept()
-    .load(&mut connection)
-    .await
-    .map_err(store_error)
 }
 
 /// A term of an organization, and how it is looked for.
@@ -166,24 +142,41 @@ pub(super) struct Sought {
 impl Sought {
     /// Asks how to look for the term.
     pub(super) async fn new(
-        connection: &AsyncPgConnection,
+        mut connection: &AsyncPgConnection,
         organization: OrganizationId,
         term: &SearchTerm,
     ) -> Result<Self, StoreError> {
         let (organization, term) = (organization.get(), term.folded());
-        let pieces = telling(&term);
-        let found = counted(connection, organization, &pieces, SOME).await?;
-        let way = match Way::of(&found, SOME) {
-            rarest @ Way::Rarest { .. } => rarest,
-            Way::Together(_) | Way::Along => {
-                let found = counted(connection, organization, &pieces, MANY).await?;
-                Way::of(&found, MANY)
-            }
-        };
+        // Where a few tell it is not looked how many more there are: those are many.
+        let counted: Vec<Piece> = diesel::sql_query(
+            "WITH few AS MATERIALIZED (SELECT sought.piece AS piece, \
+             (SELECT count(*) FROM (SELECT FROM product_search_pieces AS own \
+             WHERE own.organization_id = $1 AND own.piece = sought.piece LIMIT $3) AS few) AS own, \
+             (SELECT count(*) FROM (SELECT FROM variant_search_pieces AS sold \
+             WHERE sold.organization_id = $1 AND sold.piece = sought.piece LIMIT $3) AS few) AS sold \
+             FROM unnest($2) AS sought(piece)), \
+             told AS MATERIALIZED (SELECT bool_or(own < $3) AND bool_or(sold < $3) AS is_enough FROM few) \
+             SELECT few.piece, \
+             CASE WHEN few.own < $3 THEN few.own WHEN told.is_enough THEN $4 ELSE (SELECT count(*) \
+             FROM (SELECT FROM product_search_pieces AS own \
+             WHERE own.organization_id = $1 AND own.piece = few.piece LIMIT $4) AS many) END AS own, \
+             CASE WHEN few.sold < $3 THEN few.sold WHEN told.is_enough THEN $4 ELSE (SELECT count(*) \
+             FROM (SELECT FROM variant_search_pieces AS sold \
+             WHERE sold.organization_id = $1 AND sold.piece = few.piece LIMIT $4) AS many) END AS sold \
+             FROM few, told",
+        )
+        .bind::<BigInt, _>(organization)
+        .bind::<Array<Integer>, _>(telling(&term))
+        .bind::<BigInt, _>(COUNTED)
+        .bind::<BigInt, _>(MANY)
+        .kept()
+        .load(&mut connection)
+        .await
+        .map_err(store_error)?;
         Ok(Self {
             organization,
             term,
-            way,
+            way: Way::of(&counted),
             is_counted: false,
         })
     }
@@ -348,21 +341,8 @@ mod tests {
                 Way::Together(vec![1, 2]),
             ),
         ] {
-            assert_eq!(Way::of(&pieces, MANY), way, "{pieces:?}");
+            assert_eq!(Way::of(&pieces), way, "{pieces:?}");
         }
-    }
-
-    #[test]
-    fn as_many_as_were_counted_may_be_more() {
-        let pieces = [SOME - 1, SOME].map(|own| Piece {
-            piece: 1,
-            own,
-            sold: 0,
-        });
-        let [fewer, as_many] = pieces.map(|piece| Way::of(&[piece], SOME));
-        let (own, sold) = (vec![1], vec![1]);
-        assert_eq!(fewer, Way::Rarest { own, sold });
-        assert_eq!(as_many, Way::Along);
     }
 
     #[test]
