@@ -28,7 +28,7 @@ const ENOUGH: usize = 8;
 /// From so many texts on a piece is one of many.
 const MANY: i64 = 1_000;
 /// So many texts are counted at first: most terms have a piece that fewer have.
-const COUNTED: i64 = 64;
+const AT_FIRST: i64 = 64;
 /// So many texts are read sooner than it is looked which of them have another piece.
 const FEW: i64 = 32;
 
@@ -89,6 +89,28 @@ struct Piece {
     sold: i64,
 }
 
+/// The pieces of `$2`, and how many texts of the organization `$1` have each: `$3` at first, and up to `$4` where no piece is
+/// in fewer than that. Where one is the others count as in many.
+const PIECES: &str = "\
+WITH few AS MATERIALIZED (
+    SELECT sought.piece AS piece,
+        (SELECT count(*) FROM (SELECT FROM product_search_pieces AS own
+            WHERE own.organization_id = $1 AND own.piece = sought.piece LIMIT $3) AS few) AS own,
+        (SELECT count(*) FROM (SELECT FROM variant_search_pieces AS sold
+            WHERE sold.organization_id = $1 AND sold.piece = sought.piece LIMIT $3) AS few) AS sold
+    FROM unnest($2) AS sought(piece)
+), told AS MATERIALIZED (
+    SELECT bool_or(own < $3) AND bool_or(sold < $3) AS is_enough FROM few
+)
+SELECT few.piece,
+    CASE WHEN few.own < $3 THEN few.own WHEN told.is_enough THEN $4 ELSE
+        (SELECT count(*) FROM (SELECT FROM product_search_pieces AS own
+            WHERE own.organization_id = $1 AND own.piece = few.piece LIMIT $4) AS many) END AS own,
+    CASE WHEN few.sold < $3 THEN few.sold WHEN told.is_enough THEN $4 ELSE
+        (SELECT count(*) FROM (SELECT FROM variant_search_pieces AS sold
+            WHERE sold.organization_id = $1 AND sold.piece = few.piece LIMIT $4) AS many) END AS sold
+FROM few, told";
+
 /// How a term is looked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
 enum Way {
@@ -147,32 +169,15 @@ impl Sought {
         term: &SearchTerm,
     ) -> Result<Self, StoreError> {
         let (organization, term) = (organization.get(), term.folded());
-        // Where a few tell it is not looked how many more there are: those are many.
-        let counted: Vec<Piece> = diesel::sql_query(
-            "WITH few AS MATERIALIZED (SELECT sought.piece AS piece, \
-             (SELECT count(*) FROM (SELECT FROM product_search_pieces AS own \
-             WHERE own.organization_id = $1 AND own.piece = sought.piece LIMIT $3) AS few) AS own, \
-             (SELECT count(*) FROM (SELECT FROM variant_search_pieces AS sold \
-             WHERE sold.organization_id = $1 AND sold.piece = sought.piece LIMIT $3) AS few) AS sold \
-             FROM unnest($2) AS sought(piece)), \
-             told AS MATERIALIZED (SELECT bool_or(own < $3) AND bool_or(sold < $3) AS is_enough FROM few) \
-             SELECT few.piece, \
-             CASE WHEN few.own < $3 THEN few.own WHEN told.is_enough THEN $4 ELSE (SELECT count(*) \
-             FROM (SELECT FROM product_search_pieces AS own \
-             WHERE own.organization_id = $1 AND own.piece = few.piece LIMIT $4) AS many) END AS own, \
-             CASE WHEN few.sold < $3 THEN few.sold WHEN told.is_enough THEN $4 ELSE (SELECT count(*) \
-             FROM (SELECT FROM variant_search_pieces AS sold \
-             WHERE sold.organization_id = $1 AND sold.piece = few.piece LIMIT $4) AS many) END AS sold \
-             FROM few, told",
-        )
-        .bind::<BigInt, _>(organization)
-        .bind::<Array<Integer>, _>(telling(&term))
-        .bind::<BigInt, _>(COUNTED)
-        .bind::<BigInt, _>(MANY)
-        .kept()
-        .load(&mut connection)
-        .await
-        .map_err(store_error)?;
+        let counted: Vec<Piece> = diesel::sql_query(PIECES)
+            .bind::<BigInt, _>(organization)
+            .bind::<Array<Integer>, _>(telling(&term))
+            .bind::<BigInt, _>(AT_FIRST)
+            .bind::<BigInt, _>(MANY)
+            .kept()
+            .load(&mut connection)
+            .await
+            .map_err(store_error)?;
         Ok(Self {
             organization,
             term,

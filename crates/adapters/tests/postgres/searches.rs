@@ -21,15 +21,18 @@ fn compared(term: &str) -> String {
     )
 }
 
-/// Copies the road bike so often, each copy a moment older.
-async fn copy_the_bike(shop: &Shop) {
+/// More than are counted at first, and fewer than are many.
+const SOME: u32 = 100;
+
+/// Copies the product so often, each copy a moment older.
+async fn copy(shop: &Shop, name: &str, copies: u32) {
     let sql = format!(
         "INSERT INTO products SELECT organization_id, gen_random_uuid(), name, description, \
          options, price, currency, discount, source, product_type, review_status, review_notes, \
          reviewed_at, reviewed_by, status, is_waitlisted, ignore_upstream_updates, external_id, \
          sku, main_image, category_id, metadata, search_text, search_grams, \
          created_at - n * interval '1 ms', updated_at, version \
-         FROM products, generate_series(1, {COPIES}) n WHERE name = 'Road bike'"
+         FROM products, generate_series(1, {copies}) n WHERE name = '{name}'"
     );
     shop.test.execute(&sql).await;
 }
@@ -73,8 +76,9 @@ async fn terms_are_found_however_many_have_them() {
     })
     .await
     .unwrap();
-    copy_the_bike(&shop).await;
-    let many = u64::from(COPIES);
+    copy(&shop, "Road bike", COPIES).await;
+    copy(&shop, "Trailer", SOME).await;
+    let (many, some) = (u64::from(COPIES), u64::from(SOME));
     for (term, expected) in [
         // Of one piece, which many have.
         ("oad", many + 2),
@@ -84,7 +88,8 @@ async fn terms_are_found_however_many_have_them() {
         ("bike-", 1),
         // Of pieces that few have, or nobody.
         ("kayak", 1),
-        ("trailer", 1),
+        ("trailer", some + 1),
+        ("trailer road", 0),
         ("e-7", 1),
         ("e-8", 0),
         ("dbi", 0),
@@ -128,7 +133,7 @@ async fn a_page_of_a_term_that_many_have_reads_variants_of_its_products_alone() 
     })
     .await
     .unwrap();
-    copy_the_bike(&shop).await;
+    copy(&shop, "Road bike", COPIES).await;
     shop.test
         .execute(
             "INSERT INTO product_variants (organization_id, id, product_id, name, description, options, \
