@@ -210,10 +210,9 @@ impl Sought {
             way,
             is_counted,
         } = self;
-        // Few are gathered in arrays: the planner cannot know how many they are, and would rather read all products.
-        let (own, sold, array, end) = match way {
-            Way::Rarest { own, sold } => (own, sold, "ARRAY(", ")"),
-            Way::Together(pieces) => (pieces.clone(), pieces, "", ""),
+        let (own, sold, gathered) = match way {
+            Way::Rarest { own, sold } => (own, sold, Gathered::FEW),
+            Way::Together(pieces) => (pieces.clone(), pieces, Gathered::MANY),
             Way::Along => {
                 // All variants with the term are gathered once where all products are read. Of a page it is looked at those of
                 // one product after the other: the planner does so only where the subquery has an offset.
@@ -238,21 +237,27 @@ impl Sought {
         };
         let all = |pieces: &[i32]| i64::try_from(pieces.len()).unwrap_or(i64::MAX);
         let (all_own, all_sold) = (all(&own), all(&sold));
+        let Gathered {
+            array,
+            end,
+            found,
+            each,
+        } = gathered;
         query.filter(
             sql::<Bool>(&format!(
                 "products.id = ANY({array}SELECT own.id FROM products AS own WHERE own.organization_id = "
             ))
             .bind::<BigInt, _>(organization)
             .sql(&format!(
-                " AND own.id = ANY({array}SELECT piece.product_id FROM product_search_pieces AS piece \
+                " AND own.id = ANY({found}SELECT piece.product_id AS id FROM product_search_pieces AS piece \
                  WHERE piece.organization_id = "
             ))
             .bind::<BigInt, _>(organization)
             .sql(" AND piece.piece = ANY(")
             .bind::<Array<Integer>, _>(own)
-            .sql(") GROUP BY piece.product_id HAVING count(*) = ")
+            .sql(&format!("){each} GROUP BY id HAVING count(*) = "))
             .bind::<BigInt, _>(all_own)
-            .sql(&format!(") {end} AND strpos(own.search_text, "))
+            .sql(&format!("){end} AND strpos(own.search_text, "))
             .bind::<Text, _>(term.clone())
             .sql(
                 ") > 0 UNION ALL SELECT sold.product_id FROM product_variants AS sold \
@@ -260,19 +265,44 @@ impl Sought {
             )
             .bind::<BigInt, _>(organization)
             .sql(&format!(
-                " AND sold.id = ANY({array}SELECT piece.variant_id FROM variant_search_pieces AS piece \
+                " AND sold.id = ANY({found}SELECT piece.variant_id AS id FROM variant_search_pieces AS piece \
                  WHERE piece.organization_id = "
             ))
             .bind::<BigInt, _>(organization)
             .sql(" AND piece.piece = ANY(")
             .bind::<Array<Integer>, _>(sold)
-            .sql(") GROUP BY piece.variant_id HAVING count(*) = ")
+            .sql(&format!("){each} GROUP BY id HAVING count(*) = "))
             .bind::<BigInt, _>(all_sold)
-            .sql(&format!(") {end} AND strpos(sold.search_text, "))
+            .sql(&format!("){end} AND strpos(sold.search_text, "))
             .bind::<Text, _>(term)
-            .sql(&format!(") > 0) {end}")),
+            .sql(&format!(") > 0){end}")),
         )
     }
+}
+
+/// How texts with some pieces are gathered: parts of the statement.
+struct Gathered {
+    array: &'static str,
+    end: &'static str,
+    found: &'static str,
+    each: &'static str,
+}
+
+impl Gathered {
+    /// In arrays: the planner cannot know how few they are, and would rather read all products, and have room for all pieces that
+    /// are as frequent as most before it counts those of one text, which took longer than all else.
+    const FEW: Self = Self {
+        array: "ARRAY(",
+        end: ")",
+        found: "ARRAY(SELECT id FROM unnest(ARRAY(",
+        each: ")) AS id",
+    };
+    const MANY: Self = Self {
+        array: "",
+        end: "",
+        found: "",
+        each: "",
+    };
 }
 
 #[cfg(test)]
