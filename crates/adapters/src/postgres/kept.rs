@@ -46,7 +46,7 @@ where
 ///
 /// For a list of ids it is made as if there were ten, and reads all of a table of a thousand rows: where there is one, that is
 /// looked for by equality.
-pub(super) struct Kept<Q> {
+pub(crate) struct Kept<Q> {
     query: Q,
     /// Where its text is, of one that has a single text.
     text: Option<&'static Text>,
@@ -54,7 +54,7 @@ pub(super) struct Kept<Q> {
 
 /// The text of a statement, once it was written. The library writes it each time, also where the connection has prepared it,
 /// and of a hundred columns that takes longer than to read them.
-pub(super) struct Text(OnceLock<String>);
+pub(crate) struct Text(OnceLock<String>);
 
 impl Text {
     pub(super) const fn new() -> Self {
@@ -63,7 +63,7 @@ impl Text {
 }
 
 /// Whatever has one of a few texts.
-pub(super) trait Keep: Sized {
+pub(crate) trait Keep: Sized {
     /// The statement, [kept](Kept), whose text is always this one, where it has a single one.
     fn kept_as(self, text: impl Into<Option<&'static Text>>) -> Kept<Self>;
 

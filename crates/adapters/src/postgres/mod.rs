@@ -37,7 +37,7 @@ mod idempotency;
 mod inbox;
 mod jobs;
 mod json;
-mod kept;
+pub(crate) mod kept;
 mod keys;
 mod lease_terms;
 mod ledger;

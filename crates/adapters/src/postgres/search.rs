@@ -47,7 +47,7 @@ fn pieces(folded: &str, size: usize) -> Vec<i32> {
             .rev()
             .fold(above, |number, it| number << bits | it);
         // Thirty-one bits.
-        i32::try_from(number).unwrap_or_default()
+        number.cast_signed()
     };
     let mut pieces: Vec<i32> = characters.windows(size).map(number).collect();
     pieces.sort_unstable();

@@ -15,6 +15,7 @@ use super::desk::{Desk, Entry, Opening, close, connection, money, owner, query_d
 use super::email_tags::{EmailTags, declined, refusal, unknown};
 use super::methods;
 use crate::postgres::PgUnitOfWork;
+use crate::postgres::kept::Keep as _;
 use crate::postgres::schema::simulated_payment_intents as intents;
 
 /// How long an authorization lasts.
@@ -236,6 +237,7 @@ async fn new_intent(
             intents::expires_at.eq(expires_at),
             intents::created_at.eq(attempt.now),
         ))
+        .kept()
         .execute(entry.connection()?)
         .await
         .map_err(query_doubt)?;
@@ -299,6 +301,7 @@ async fn try_capture(
             intents::invoice_id.eq(desk.id("in")),
             intents::captured_at.eq(attempt.now),
         ))
+        .kept()
         .execute(entry.connection()?)
         .await
         .map_err(query_doubt)?;
@@ -308,6 +311,7 @@ async fn try_capture(
 async fn set_status(work: &mut PgUnitOfWork, id: &str, status: &str) -> Result<(), Doubt> {
     diesel::update(intents::table.find((work.owner(), id)))
         .set(intents::status.eq(status))
+        .kept()
         .execute(connection(work)?)
         .await
         .map(|_| ())

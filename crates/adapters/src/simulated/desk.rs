@@ -15,6 +15,7 @@ use lessor_domain::ports::{Attempt, Doubt, Entropy, Reach, StoreError, Verdict};
 use serde::{Deserialize, Serialize};
 use serde_json::Value;
 
+use crate::postgres::kept::Keep as _;
 use crate::postgres::schema::{simulated_attempts, simulated_calls};
 use crate::postgres::{PgDatabase, PgUnitOfWork, hash};
 
@@ -161,6 +162,7 @@ impl Desk {
                 simulated_calls::created_at.eq(attempt.now),
             ))
             .on_conflict_do_nothing()
+            .kept()
             .execute(connection(&mut work)?)
             .await
             .map_err(query_doubt)?;
@@ -245,6 +247,7 @@ impl Entry {
         let call = (self.owner(), self.operation, self.key.clone());
         diesel::update(simulated_calls::table.find(call))
             .set(simulated_calls::answer.eq(kept))
+            .kept()
             .execute(self.connection()?)
             .await
             .map_err(query_doubt)?;
@@ -269,6 +272,7 @@ impl Entry {
             .do_update()
             .set(simulated_attempts::attempts.eq(simulated_attempts::attempts + 1))
             .returning(simulated_attempts::attempts)
+            .kept()
             .get_result(self.connection()?)
             .await
             .map_err(query_doubt)

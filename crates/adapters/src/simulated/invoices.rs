@@ -14,6 +14,7 @@ use uuid::Uuid;
 use super::desk::{Desk, close, connection, money, owner, query_doubt};
 use super::email_tags::declined;
 use crate::postgres::PgUnitOfWork;
+use crate::postgres::kept::Keep as _;
 use crate::postgres::schema::simulated_invoices as invoices;
 use crate::postgres::schema::simulated_subscriptions as subscriptions;
 
@@ -174,6 +175,7 @@ pub(super) async fn bill(
             invoices::cycle,
         ))
         .do_nothing()
+        .kept()
         .execute(connection(work)?)
         .await
         .map(|_| ())
@@ -231,6 +233,7 @@ pub(super) async fn fail(
             invoices::failure_message.eq(&refusal.message),
             invoices::since.eq(now),
         ))
+        .kept()
         .execute(connection(work)?)
         .await
         .map_err(query_doubt)?;

@@ -15,6 +15,7 @@ use uuid::Uuid;
 use super::desk::{Desk, connection, query_doubt};
 use super::email_tags::unknown;
 use crate::postgres::PgUnitOfWork;
+use crate::postgres::kept::Keep as _;
 use crate::postgres::schema::{simulated_customers, simulated_payment_methods};
 
 /// The test cards: the name by which each is asked for, its brand, its last digits.
@@ -58,6 +59,7 @@ pub(super) async fn push_customer(
             c::updated_at.eq(excluded(c::updated_at)),
         ))
         .returning(c::id)
+        .kept()
         .get_result(connection(work)?)
         .await
         .map_err(query_doubt)
@@ -184,6 +186,7 @@ async fn add(
         ))
         .on_conflict((m::organization_id, m::customer_id, m::test_card))
         .do_nothing()
+        .kept()
         .execute(connection(work)?)
         .await
         .map_err(query_doubt)?;

@@ -22,6 +22,7 @@ use super::desk::{Desk, close, connection, query_doubt, sandbox_only};
 use super::invoices::{self, SimulatedInvoice};
 use super::{billing, deposits, methods, refunds, subscriptions};
 use crate::postgres::PgDatabase;
+use crate::postgres::kept::Keep as _;
 use crate::postgres::schema::simulated_products as products;
 
 /// A payment processor that moves no money; see the [module](super) for how a test
@@ -93,6 +94,7 @@ impl SimulatedProcessor {
                 products::monthly_prices.eq(excluded(products::monthly_prices)),
                 products::updated_at.eq(excluded(products::updated_at)),
             ))
+            .kept()
             .execute(connection(&mut work)?)
             .await
             .map_err(query_doubt)?;

@@ -13,6 +13,7 @@ use super::desk::{Desk, Entry, Opening, close, connection, money, query_doubt};
 use super::email_tags::{refusal, unknown};
 use super::invoices::with_subscriptions;
 use crate::postgres::PgUnitOfWork;
+use crate::postgres::kept::Keep as _;
 use crate::postgres::schema::simulated_invoices as invoices;
 use crate::postgres::schema::simulated_payment_intents as intents;
 use crate::postgres::schema::simulated_refunds as refunds;
@@ -86,6 +87,7 @@ async fn try_refund(
             refunds::currency.eq(currency),
             refunds::created_at.eq(attempt.now),
         ))
+        .kept()
         .execute(entry.connection()?)
         .await
         .map_err(query_doubt)?;

@@ -15,6 +15,7 @@ use lessor_domain::pricing::Quote;
 use super::desk::{Desk, Opening, close, connection, query_doubt, sandbox_only};
 use super::email_tags::{EmailTags, refusal};
 use crate::postgres::PgDatabase;
+use crate::postgres::kept::Keep as _;
 use crate::postgres::schema::simulated_identity_sessions as sessions;
 
 /// Verifies everybody but those who ask to be refused. The checkout page plays the
@@ -70,6 +71,7 @@ impl IdentityVerifier for SimulatedIdentity {
                         sessions::email.eq(&person.email),
                         sessions::created_at.eq(attempt.now),
                     ))
+                    .kept()
                     .execute(entry.connection()?)
                     .await
                     .map_err(query_doubt)?;

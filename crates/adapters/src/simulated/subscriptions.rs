@@ -13,6 +13,7 @@ use super::email_tags::{EmailTags, declined, refusal, unknown};
 use super::invoices::{self, Cycle};
 use super::methods;
 use crate::postgres::PgUnitOfWork;
+use crate::postgres::kept::Keep as _;
 use crate::postgres::schema::simulated_subscriptions as subscriptions;
 
 pub(super) const INCOMPLETE: &str = "incomplete";
@@ -138,6 +139,7 @@ async fn start(
             subscriptions::created_at.eq(attempt.now),
         ))
         .on_conflict_do_nothing()
+        .kept()
         .execute(entry.connection()?)
         .await
         .map_err(query_doubt)?;
@@ -243,6 +245,7 @@ pub(super) async fn set_end(
             } else {
                 diesel::update(subscriptions::table.find((entry.owner(), id)))
                     .set(subscriptions::ends_at.eq(ends_at))
+                    .kept()
                     .execute(entry.connection()?)
                     .await
                     .map_err(query_doubt)?;
@@ -293,6 +296,7 @@ async fn try_pay(
                 subscriptions::payment_method_id.eq(method),
                 subscriptions::status.eq(ACTIVE),
             ))
+            .kept()
             .execute(entry.connection()?)
             .await
             .map_err(query_doubt)?;
@@ -345,6 +349,7 @@ async fn locked(work: &mut PgUnitOfWork, id: &str) -> Result<Option<Row>, Doubt>
 async fn set_status(work: &mut PgUnitOfWork, id: &str, status: &str) -> Result<(), Doubt> {
     diesel::update(subscriptions::table.find((work.owner(), id)))
         .set(subscriptions::status.eq(status))
+        .kept()
         .execute(connection(work)?)
         .await
         .map(|_| ())
@@ -362,6 +367,7 @@ pub(super) async fn end(
             subscriptions::status.eq(status),
             subscriptions::ended_at.eq(at),
         ))
+        .kept()
         .execute(connection(work)?)
         .await
         .map(|_| ())
