@@ -6,9 +6,10 @@ use std::time::Duration;
 use anyhow::{Context as _, bail};
 use futures_util::future::try_join_all;
 use hdrhistogram::Histogram;
-use tokio::time::{Instant, sleep_until};
+use tokio::time::Instant;
 
 use crate::http::{Connection, Request};
+use crate::pace::Pace;
 
 /// The longest time that is told apart, in microseconds.
 const LONGEST: u64 = 120_000_000;
@@ -99,29 +100,27 @@ impl Load {
     ) -> anyhow::Result<(Turn, u32)> {
         let turn = RefCell::new(Turn::new()?);
         let next = Cell::new(source.numbers.start);
-        let (begun, due) = (Instant::now(), Cell::new(Instant::now()));
+        let begun = Instant::now();
         let end = begun + span;
+        let pace = pace.map(|rate| Pace::of(rate, span));
         let one = |connection| {
-            let (turn, next, due) = (&turn, &next, &due);
+            let (turn, next, pace) = (&turn, &next, &pace);
             async move {
                 let connection: &mut Connection = connection;
                 while Instant::now() < end {
+                    // Who was due while all connections waited is late by that.
+                    let due = match pace {
+                        Some(pace) => match pace.next().await {
+                            None => break,
+                            due => due,
+                        },
+                        None => None,
+                    };
                     let Some(number) = take(next, source) else {
                         break;
                     };
                     let request = (source.make)(number);
-                    let mut sent = Instant::now();
-                    if let Some(pace) = pace {
-                        let at = due.get();
-                        due.set(at + Duration::from_secs_f64(1.0 / pace));
-                        if at > sent {
-                            sleep_until(at).await;
-                            sent = Instant::now();
-                        } else {
-                            // It should have been sent before: whoever would have sent it waits since.
-                            sent = at;
-                        }
-                    }
+                    let sent = due.unwrap_or_else(Instant::now);
                     let answer = connection.ask(&request).await.context("a request")?;
                     let mut turn = turn.borrow_mut();
                     if (200..300).contains(&answer.status) {

@@ -15,6 +15,7 @@ mod load;
 mod measure;
 mod options;
 mod outbox;
+mod pace;
 mod paths;
 mod processor_time;
 mod report;

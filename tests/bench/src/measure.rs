@@ -46,9 +46,11 @@ pub(crate) struct Ratio {
     /// When answers came, in milliseconds.
     pub(crate) p50: f64,
     pub(crate) p99: f64,
-    /// At half of that rate.
+    /// At half of that rate, and of the limit at half of its own.
     pub(crate) half_p50: f64,
     pub(crate) half_p99: f64,
+    pub(crate) limit_half_p50: f64,
+    pub(crate) limit_half_p99: f64,
     /// Statements of a request.
     pub(crate) statements: usize,
     /// Answers that were no success.
@@ -130,18 +132,9 @@ struct Asked<'a> {
 impl Asked<'_> {
     /// Asks for so long; what comes of it is kept, unless it is a rehearsal.
     async fn go(&mut self, seconds: f64, is_rehearsal: bool) -> anyhow::Result<()> {
-        let source = Source {
-            make: self.make,
-            numbers: self.numbers.clone(),
-            repeats: self.repeats,
-        };
         let before = self.meter.read()?;
-        let span = Duration::from_secs_f64(seconds);
-        let (turn, next) = self.load.run(&source, span, None).await?;
+        let turn = self.ask(seconds, None).await?;
         let after = self.meter.read()?;
-        if !self.repeats {
-            self.numbers.start = next;
-        }
         if is_rehearsal {
             return Ok(());
         }
@@ -151,6 +144,27 @@ impl Asked<'_> {
             None => self.turn = Some(turn),
         }
         Ok(())
+    }
+
+    /// Asks for so long at half of the rate that it was asked at.
+    async fn at_half(&mut self, seconds: f64) -> anyhow::Result<Turn> {
+        let rate = self.turn.as_ref().context("no turn")?.rate();
+        self.ask(seconds, Some(rate / 2.0)).await
+    }
+
+    /// Asks for so long, as fast as answers come or so many times a second.
+    async fn ask(&mut self, seconds: f64, pace: Option<f64>) -> anyhow::Result<Turn> {
+        let source = Source {
+            make: self.make,
+            numbers: self.numbers.clone(),
+            repeats: self.repeats,
+        };
+        let span = Duration::from_secs_f64(seconds);
+        let (turn, next) = self.load.run(&source, span, pace).await?;
+        if !self.repeats {
+            self.numbers.start = next;
+        }
+        Ok(turn)
     }
 }
 
@@ -259,24 +273,11 @@ async fn one(
         ours.go(share, false).await.context("ours")?;
         theirs.go(share, false).await.context("the limit")?;
     }
-    let (our_turn, their_turn) = (
-        ours.turn.context("no turn")?,
-        theirs.turn.context("no turn")?,
-    );
-    let source = Source {
-        make: &make_ours,
-        numbers: ours.numbers.clone(),
-        repeats,
-    };
-    let span = Duration::from_secs_f64(seconds);
-    let pace = our_turn.rate() / 2.0;
-    let (half, next) = ours
-        .load
-        .run(&source, span, Some(pace))
-        .await
-        .context("the tail")?;
+    let half = ours.at_half(seconds).await.context("the tail")?;
+    let limit_half = theirs.at_half(seconds).await;
+    let limit_half = limit_half.context("the limit's tail")?;
     if !repeats {
-        prepared.ours.start = next;
+        prepared.ours.start = ours.numbers.start;
         prepared.theirs.start = theirs.numbers.start;
     }
     if let Some(write) = path.write() {
@@ -290,6 +291,10 @@ async fn one(
             theirs.numbers.start
         );
     }
+    let (our_turn, their_turn) = (
+        ours.turn.context("no turn")?,
+        theirs.turn.context("no turn")?,
+    );
     let (server, in_database) = ours.spent.each(our_turn.answered);
     let (limit_server, limit_database) = theirs.spent.each(their_turn.answered);
     Ok(Ratio {
@@ -308,8 +313,10 @@ async fn one(
         p99: our_turn.millis(99.0),
         half_p50: half.millis(50.0),
         half_p99: half.millis(99.0),
+        limit_half_p50: limit_half.millis(50.0),
+        limit_half_p99: limit_half.millis(99.0),
         statements: prepared.statements,
-        refused: our_turn.refused + their_turn.refused + half.refused,
+        refused: our_turn.refused + their_turn.refused + half.refused + limit_half.refused,
     })
 }
 
@@ -332,7 +339,7 @@ async fn prepare(
     for path in wanted {
         let (mut ours, mut theirs) = (path.numbers(), path.numbers());
         let captured = if let Some(write) = path.write() {
-            // A fifth of the time for what warms up, and for ours half as many for the tail.
+            // A fifth of the time for what warms up, and half as many as ours for the tail of either.
             let (of_ours, of_theirs) = ((OURS * times) as u32 + 100, (THEIRS * times) as u32 + 100);
             let count = CAPTURED + of_ours + of_theirs;
             let targets = match write.state() {
