@@ -1,11 +1,13 @@
 //! What lists cost as the tables grow: each page, filter and order, made anew for each request.
+//!
+//! All sizes are there at once, and asked in turns: what else the machine does they meet alike.
 
-use std::time::Duration;
+use std::path::Path;
 
 use serde::Serialize;
 
-use crate::load::{Load, Source};
-use crate::measure::Meter;
+use crate::load::Source;
+use crate::measure::{Asked, Meter};
 use crate::options::Options;
 use crate::paths::{checkout, customer, product, variant};
 use crate::seed::Shop;
@@ -13,8 +15,12 @@ use crate::stage::Stage;
 
 /// Connections that lists are asked over.
 const CONNECTIONS: usize = 8;
-/// Each is asked for so long at the least, or the kernel's count is too coarse.
+/// Turns of each size.
+const TURNS: u32 = 4;
+/// A list is asked for so many seconds at the least, or the kernel's count is too coarse.
 const AT_LEAST: f64 = 0.5;
+/// Which part of the time it is warmed up.
+const WARM_UP: f64 = 0.1;
 
 /// What a list costs.
 #[derive(Clone, Debug, Serialize)]
@@ -177,70 +183,111 @@ async fn lists(stage: &Stage, size: u32) -> anyhow::Result<Vec<List>> {
     Ok(lists)
 }
 
-/// Measures every list at this size.
+/// What has grown to a size, and its lists.
+struct Grown {
+    stage: Stage,
+    size: u32,
+    lists: Vec<List>,
+}
+
+impl Grown {
+    async fn to(size: u32, binary: &Path, options: &Options) -> anyhow::Result<Self> {
+        let stage = Stage::open(binary.to_owned(), &options.data_dir).await?;
+        let mut shop = Shop::open(&stage).await?;
+        shop.grow(&stage.sql, size).await?;
+        let lists = lists(&stage, shop.size).await?;
+        Ok(Self { stage, size, lists })
+    }
+}
+
+/// Measures every list at each of the sizes.
 ///
 /// # Errors
-/// The server ends.
+/// There is no database, or a server ends.
 pub(crate) async fn costs(
-    stage: &Stage,
-    shop: &Shop,
+    binary: &Path,
     options: &Options,
     told: &dyn Fn(&str),
 ) -> anyhow::Result<Vec<Cost>> {
-    let meter = Meter {
-        server: stage.server.counted(),
-        database: stage.database_counted()?,
-    };
-    let span = Duration::from_secs_f64((options.seconds / 2.0).max(AT_LEAST));
+    let mut sizes = options.sizes.clone();
+    sizes.sort_unstable();
+    let mut all = Vec::new();
+    for size in sizes {
+        told(&format!("{size} of each, for lists"));
+        all.push(Grown::to(size, binary, options).await?);
+    }
     let mut costs = Vec::new();
-    for List(name, path) in lists(stage, shop.size).await? {
-        let path = path.trim_end_matches('?').to_owned();
-        told(&name);
-        // Ids differ by size.
-        let name = name
-            .split('/')
-            .map(|part| if part.contains('_') { "{id}" } else { part })
-            .collect::<Vec<_>>()
-            .join("/");
-        let make = |_| stage.get(&path).anew();
+    for place in 0..all.first().map_or(0, |it| it.lists.len()) {
+        costs.extend(one(&all, place, options, told).await?);
+    }
+    Ok(costs)
+}
+
+/// Measures the list of this place at all sizes.
+async fn one(
+    all: &[Grown],
+    place: usize,
+    options: &Options,
+    told: &dyn Fn(&str),
+) -> anyhow::Result<Vec<Cost>> {
+    let makes: Vec<_> = (all.iter())
+        .map(|it| {
+            let address = it.lists[place].1.trim_end_matches('?');
+            move |_| it.stage.get(address).anew()
+        })
+        .collect();
+    let mut asked = Vec::new();
+    for (it, make) in all.iter().zip(&makes) {
+        let meter = Meter {
+            server: it.stage.server.counted(),
+            database: it.stage.database_counted()?,
+        };
         let source = Source {
-            make: &make,
+            make,
             numbers: 0..1,
             repeats: true,
         };
-        let mut load = Load::open(&stage.server.address, CONNECTIONS).await?;
-        let rehearsed = load.run(&source, span / 10, None).await;
-        let before = meter.read()?;
-        let ran = match rehearsed {
-            Ok(_) => load.run(&source, span, None).await,
-            Err(refused) => Err(refused),
-        };
-        let cost = match ran {
-            Ok((turn, _)) => {
-                let spent = meter.read()?.since(before);
-                let (server, database) = spent.each(turn.answered);
-                Cost {
-                    path: name,
-                    size: shop.size,
-                    server: Some(server),
-                    database: Some(database),
-                    p50: Some(turn.millis(50.0)),
-                    refused: turn.refused,
-                }
+        let address = &it.stage.server.address;
+        asked.push(Asked::over(CONNECTIONS, address, meter, source).await?);
+    }
+    let seconds = (options.seconds / 2.0).max(AT_LEAST);
+    let mut refusals = vec![None; all.len()];
+    for turn in 0..=TURNS {
+        for (it, refusal) in asked.iter_mut().zip(&mut refusals) {
+            let went = match turn {
+                0 => it.go(seconds * WARM_UP, true).await,
+                _ => it.go(seconds / f64::from(TURNS), false).await,
+            };
+            if let Err(refused) = went {
+                *refusal = Some(format!("{refused:#}"));
             }
-            Err(refused) => {
-                told(&format!("{path}: {refused:#}"));
-                Cost {
-                    path: name,
-                    size: shop.size,
-                    server: None,
-                    database: None,
-                    p50: None,
-                    refused: 1,
-                }
-            }
-        };
-        costs.push(cost);
+        }
+    }
+    let mut costs = Vec::new();
+    for ((it, asked), refusal) in all.iter().zip(asked).zip(refusals) {
+        let List(name, address) = &it.lists[place];
+        if let Some(refusal) = &refusal {
+            told(&format!("{address} of {}: {refusal}", it.size));
+        }
+        // Where it was refused, what it costs to be answered is not known.
+        let turn = asked.turn.filter(|_| refusal.is_none());
+        let each = turn.as_ref().map(|turn| asked.spent.each(turn.answered));
+        costs.push(Cost {
+            // Ids differ by size.
+            path: name
+                .split('/')
+                .map(|part| if part.contains('_') { "{id}" } else { part })
+                .collect::<Vec<_>>()
+                .join("/"),
+            size: it.size,
+            server: each.map(|(server, _)| server),
+            database: each.map(|(_, database)| database),
+            p50: turn.as_ref().map(|turn| turn.millis(50.0)),
+            refused: turn.map_or(1, |turn| turn.refused),
+        });
+    }
+    if let Some(first) = costs.first() {
+        told(&first.path);
     }
     Ok(costs)
 }

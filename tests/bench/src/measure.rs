@@ -119,19 +119,38 @@ impl Spent {
 }
 
 /// One who is asked: the server, or the limit of a path.
-struct Asked<'a> {
+/// Who is asked in turns with others, and what came of it so far.
+pub(crate) struct Asked<'a> {
     load: Load,
     meter: Meter,
-    make: &'a dyn Fn(u32) -> Request,
-    numbers: std::ops::Range<u32>,
-    repeats: bool,
-    turn: Option<Turn>,
-    spent: Spent,
+    source: Source<'a>,
+    pub(crate) turn: Option<Turn>,
+    pub(crate) spent: Spent,
 }
 
-impl Asked<'_> {
+impl<'a> Asked<'a> {
+    /// # Errors
+    /// The server takes no connection.
+    pub(crate) async fn over(
+        connections: usize,
+        address: &str,
+        meter: Meter,
+        source: Source<'a>,
+    ) -> anyhow::Result<Self> {
+        Ok(Self {
+            load: Load::open(address, connections).await?,
+            meter,
+            source,
+            turn: None,
+            spent: Spent::default(),
+        })
+    }
+
     /// Asks for so long; what comes of it is kept, unless it is a rehearsal.
-    async fn go(&mut self, seconds: f64, is_rehearsal: bool) -> anyhow::Result<()> {
+    ///
+    /// # Errors
+    /// Nothing is answered as it should be, or a process has ended.
+    pub(crate) async fn go(&mut self, seconds: f64, is_rehearsal: bool) -> anyhow::Result<()> {
         let before = self.meter.read()?;
         let turn = self.ask(seconds, None).await?;
         let after = self.meter.read()?;
@@ -154,15 +173,10 @@ impl Asked<'_> {
 
     /// Asks for so long, as fast as answers come or so many times a second.
     async fn ask(&mut self, seconds: f64, pace: Option<f64>) -> anyhow::Result<Turn> {
-        let source = Source {
-            make: self.make,
-            numbers: self.numbers.clone(),
-            repeats: self.repeats,
-        };
         let span = Duration::from_secs_f64(seconds);
-        let (turn, next) = self.load.run(&source, span, pace).await?;
-        if !self.repeats {
-            self.numbers.start = next;
+        let (turn, next) = self.load.run(&self.source, span, pace).await?;
+        if !self.source.repeats {
+            self.source.numbers.start = next;
         }
         Ok(turn)
     }
@@ -239,30 +253,34 @@ async fn one(
     let repeats = path.write().is_none();
     let make_ours = |number| path.request(stage, number, size);
     let make_theirs = |number| Request::get(&format!("/{place}/{number}"), None);
-    let mut ours = Asked {
-        load: Load::open(&stage.server.address, connections).await?,
-        meter: Meter {
+    let mut ours = Asked::over(
+        connections,
+        &stage.server.address,
+        Meter {
             server: stage.server.counted(),
             database,
         },
-        make: &make_ours,
-        numbers: prepared.ours.clone(),
-        repeats,
-        turn: None,
-        spent: Spent::default(),
-    };
-    let mut theirs = Asked {
-        load: Load::open(&limits.address, connections).await?,
-        meter: Meter {
+        Source {
+            make: &make_ours,
+            numbers: prepared.ours.clone(),
+            repeats,
+        },
+    )
+    .await?;
+    let mut theirs = Asked::over(
+        connections,
+        &limits.address,
+        Meter {
             server: limits.counted(),
             database,
         },
-        make: &make_theirs,
-        numbers: prepared.theirs.clone(),
-        repeats,
-        turn: None,
-        spent: Spent::default(),
-    };
+        Source {
+            make: &make_theirs,
+            numbers: prepared.theirs.clone(),
+            repeats,
+        },
+    )
+    .await?;
     ours.go(seconds * WARM_UP, true).await.context("ours")?;
     theirs
         .go(seconds * WARM_UP, true)
@@ -277,18 +295,18 @@ async fn one(
     let limit_half = theirs.at_half(seconds).await;
     let limit_half = limit_half.context("the limit's tail")?;
     if !repeats {
-        prepared.ours.start = ours.numbers.start;
-        prepared.theirs.start = theirs.numbers.start;
+        prepared.ours.start = ours.source.numbers.start;
+        prepared.theirs.start = theirs.source.numbers.start;
     }
     if let Some(write) = path.write() {
         let first = prepared.first_of_theirs;
         let done = write
-            .done(&stage.sql, first..first + theirs.numbers.start)
+            .done(&stage.sql, first..first + theirs.source.numbers.start)
             .await?;
         ensure!(
-            done == i64::from(theirs.numbers.start),
+            done == i64::from(theirs.source.numbers.start),
             "of {} that the limit was to change {done} are changed",
-            theirs.numbers.start
+            theirs.source.numbers.start
         );
     }
     let (our_turn, their_turn) = (
