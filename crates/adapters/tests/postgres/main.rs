@@ -27,6 +27,7 @@ mod races;
 mod replica;
 mod round_trips;
 mod rows;
+mod scans;
 mod schema;
 mod searches;
 mod secrets;

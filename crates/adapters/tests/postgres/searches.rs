@@ -1,11 +1,10 @@
 //! Terms are found however many texts have them, each in the way that suits that.
 
-use std::time::{Duration, Instant};
-
 use lessor_domain::catalog::ProductStatus;
 use lessor_domain::ports::{Database as _, Page, ProductFilter, ProductSort, SortOrder, Start};
 
-use super::support::{Shop, pool, skipped_on_a_cluster};
+use super::scans::read_whole;
+use super::support::{Shop, skipped_on_a_cluster};
 
 /// More than are read one by one.
 const COPIES: u32 = 1_200;
@@ -144,34 +143,15 @@ async fn a_page_of_a_term_that_many_have_reads_variants_of_its_products_alone() 
              ANALYZE",
         )
         .await;
-    let scans = async || {
-        let sql = "SELECT seq_scan || ' ' || idx_scan FROM pg_stat_user_tables WHERE relname = 'product_variants'";
-        let scans = shop.test.query(sql).await.remove(0);
-        let (whole, by_index) = scans.split_once(' ').unwrap();
-        [whole, by_index].map(|scans| scans.parse::<u64>().unwrap())
-    };
-    let before = scans().await;
-    let other = pool(&shop.test, |_| {});
-    let mut uow = other.begin(shop.reach()).await.unwrap();
-    let (sort, order) = (ProductSort::CreatedAt, SortOrder::Descending);
-    let (organization, filter) = (shop.organization.id, having("oad"));
-    let found = uow
-        .products()
-        .list(organization, &filter, sort, order, PAGE)
-        .await
-        .unwrap();
-    assert_eq!(found.len(), 5);
-    uow.commit().await.unwrap();
-    // A session counts at the latest when it ends.
-    drop(other);
-    let begun = Instant::now();
-    let after = loop {
-        let after = scans().await;
-        if after != before {
-            break after;
-        }
-        let waited = begun.elapsed();
-        assert!(waited < Duration::from_secs(10), "{before:?} {after:?}");
-    };
-    assert_eq!(after[0], before[0], "all variants are read");
+    let whole = read_whole(&shop.test, "product_variants", async |database| {
+        let mut uow = database.begin(shop.reach()).await.unwrap();
+        let (sort, order) = (ProductSort::CreatedAt, SortOrder::Descending);
+        let (organization, filter) = (shop.organization.id, having("oad"));
+        let listed = uow
+            .products()
+            .list(organization, &filter, sort, order, PAGE);
+        assert_eq!(listed.await.unwrap().len(), 5);
+        uow.commit().await.unwrap();
+    });
+    assert_eq!(whole.await, 0, "all variants are read");
 }
