@@ -76,7 +76,7 @@ async fn run(options: &Options) -> anyhow::Result<Report> {
     let mut shop = Shop::open(&stage).await?;
     let mut sizes = options.sizes.clone();
     sizes.sort_unstable();
-    // What grows that nothing is asked of takes its time all the same.
+    // To grow takes minutes, for nothing where no path is asked.
     sizes.retain(|_| PATHS.iter().any(|path| options.wants(path.name)));
     for size in sizes {
         told(&format!("{size} of each"));

@@ -27,9 +27,11 @@ use crate::spec::{Bind, Card};
 
 pub(super) type Pool = deadpool::Pool<AsyncPgConnection>;
 
-/// Plans are made once, as the server has them.
+/// Plans are made once, and by the same measure, as the server has them.
 pub(super) fn pool(database: &str, connections: usize) -> anyhow::Result<Pool> {
-    let url = format!("{database}?options=-c%20plan_cache_mode%3Dforce_generic_plan");
+    let url = format!(
+        "{database}?options=-c%20plan_cache_mode%3Dforce_generic_plan%20-c%20random_page_cost%3D1.1"
+    );
     let mut config = diesel_async::pooled_connection::ManagerConfig::default();
     config.recycling_method = diesel_async::pooled_connection::RecyclingMethod::Fast;
     let manager = AsyncDieselConnectionManager::new_with_config(url, config);
