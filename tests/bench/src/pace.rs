@@ -24,6 +24,7 @@ impl Pace {
                     break;
                 }
                 thread::sleep((begun + at).saturating_duration_since(Instant::now()));
+                // Not when it should have woken: how late this thread is says nothing of a server.
                 if sender.send(Instant::now()).is_err() {
                     // Nobody asks any more.
                     break;
