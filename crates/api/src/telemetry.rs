@@ -1,6 +1,7 @@
 //! Logs and metrics.
 
 mod fields;
+mod human;
 mod known;
 mod lines;
 pub(crate) mod outage;
@@ -162,7 +163,10 @@ where
         .with_ansi(std::io::stderr().is_terminal())
         .with_writer(writer);
     match format {
-        LogFormat::Human => lines.fmt_fields(fields::Fields).boxed(),
+        LogFormat::Human => {
+            let lines = lines.fmt_fields(fields::Fields);
+            lines.event_format(human::Human).boxed()
+        }
         // Who a request is, is said once: by the span that it is in.
         LogFormat::Json => {
             let lines = lines.json().flatten_event(true).with_span_list(false);

@@ -43,6 +43,10 @@ fn checked(text: &str, max: usize, multiline: bool) -> Result<&str, TextError> {
     if text.is_empty() {
         return Err(TextError::Empty);
     }
+    // Most are letters and signs of ASCII alone, each a byte, and none of them refused.
+    if is_plain(text) && text.len() <= max {
+        return Ok(text);
+    }
     if text.chars().count() > max {
         return Err(TextError::TooLong { max });
     }
@@ -58,6 +62,12 @@ fn checked(text: &str, max: usize, multiline: bool) -> Result<&str, TextError> {
         }),
         None => Ok(text),
     }
+}
+
+/// Whether all of a text is printable ASCII: looked at whole, which is many bytes at once.
+fn is_plain(text: &str) -> bool {
+    let plain = |byte| matches!(byte, b' '..=b'~');
+    text.bytes().fold(true, |all, byte| all & plain(byte))
 }
 
 /// Whether the character is one of Unicode's format characters (Cf) that are not seen: it would

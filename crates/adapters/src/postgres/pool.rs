@@ -228,15 +228,16 @@ impl PgManager {
 }
 
 impl Manager for PgManager {
-    type Type = Session;
+    /// Moved with each use, several times: what there is of it stays where it is.
+    type Type = Box<Session>;
     type Error = ConnectionError;
 
-    async fn create(&self) -> Result<Session, ConnectionError> {
-        let mut session = self.connect().await?;
+    async fn create(&self) -> Result<Box<Session>, ConnectionError> {
+        // Aside: whoever takes a session that there is makes no room for making one.
+        let mut session = Box::new(Box::pin(self.connect()).await?);
         if self.pooling == Pooling::Session {
-            session
-                .connection()
-                .batch_execute(&self.opening_sql)
+            let opening = session.connection().batch_execute(&self.opening_sql);
+            Box::pin(opening)
                 .await
                 .map_err(ConnectionError::CouldntSetupConfiguration)?;
         }
@@ -245,7 +246,7 @@ impl Manager for PgManager {
 
     async fn recycle(
         &self,
-        session: &mut Session,
+        session: &mut Box<Session>,
         metrics: &Metrics,
     ) -> RecycleResult<ConnectionError> {
         if session.is_over() || session.connection().is_broken() {
@@ -265,7 +266,8 @@ impl Manager for PgManager {
             return Err(RecycleError::message("silent, as another was"));
         }
         if unused > TRUSTED_FOR {
-            let asked = timeout(PROBE, session.connection().batch_execute("SELECT")).await;
+            let asked = Box::pin(session.connection().batch_execute("SELECT"));
+            let asked = timeout(PROBE, asked).await;
             let answered = asked.map_err(|_| {
                 self.silence.note();
                 RecycleError::message("silent")

@@ -24,6 +24,10 @@ const BURST: u32 = 2;
 pub(crate) struct Found {
     pub(crate) holder: KeyHolder,
     pub(crate) access: Arc<Access>,
+    /// Its id, as each line about its requests says it.
+    pub(crate) key: Box<str>,
+    /// The id of its organization, as these lines say it.
+    pub(crate) organization: Box<str>,
     /// When it is looked up anew.
     until: Instant,
 }
@@ -86,8 +90,11 @@ impl KeyCache {
             return Ok(None);
         };
         drop(view);
+        let access = holder.access();
         let found = Arc::new(Found {
-            access: Arc::new(holder.access()),
+            key: access.key_id.to_string().into(),
+            organization: access.organization_pub_id.to_string().into(),
+            access: Arc::new(access),
             holder,
             until: asked + self.ttl,
         });

@@ -4,15 +4,17 @@ use std::future::{Ready, ready};
 use std::sync::Arc;
 
 use actix_web::dev::Payload;
-use actix_web::http::header::HeaderMap;
+use actix_web::http::header::{HeaderMap, HeaderName};
 use actix_web::{FromRequest, HttpMessage as _, HttpRequest};
+use uuid::Uuid;
+use uuid::fmt::Simple;
 
 use crate::http::error::ApiError;
 
 /// The header in which a caller names its request.
-const CALLERS_ID: &str = "x-request-id";
+const CALLERS_ID: HeaderName = HeaderName::from_static("x-request-id");
 /// The header of W3C Trace Context, <https://www.w3.org/TR/trace-context/>.
-const TRACE: &str = "traceparent";
+const TRACE: HeaderName = HeaderName::from_static("traceparent");
 /// The longest id that is taken over, in characters.
 const MAX_LENGTH: usize = 128;
 
@@ -25,8 +27,8 @@ pub struct RequestId(Arc<str>);
 impl RequestId {
     /// The id of a request with these headers, and the trace that it belongs to.
     pub(crate) fn of(headers: &HeaderMap) -> (Self, Option<Trace>) {
-        let trace = only(headers, TRACE).and_then(Trace::parse);
-        let callers = only(headers, CALLERS_ID).filter(|id| is_usable(id));
+        let trace = only(headers, &TRACE).and_then(Trace::parse);
+        let callers = only(headers, &CALLERS_ID).filter(|id| is_usable(id));
         let id = match (callers, &trace) {
             (Some(id), _) => Self(id.into()),
             (None, Some(trace)) => Self(trace.id.as_str().into()),
@@ -38,7 +40,12 @@ impl RequestId {
     /// An id that is made here.
     pub(crate) fn generate() -> Self {
         // For looking things up, not a secret: the system is not asked for each.
-        Self(format!("req_{:032x}", rand::random::<u128>()).into())
+        let id = Uuid::from_u128(rand::random());
+        let mut digits = [0; Simple::LENGTH];
+        let mut text = String::with_capacity("req_".len() + Simple::LENGTH);
+        text.push_str("req_");
+        text.push_str(id.as_simple().encode_lower(&mut digits));
+        Self(text.into())
     }
 
     /// The id, `req_…` where it was made here.
@@ -61,7 +68,7 @@ impl FromRequest for RequestId {
 }
 
 /// The one header of the name, where it is text.
-fn only<'a>(headers: &'a HeaderMap, name: &str) -> Option<&'a str> {
+fn only<'a>(headers: &'a HeaderMap, name: &HeaderName) -> Option<&'a str> {
     let mut given = headers.get_all(name);
     match (given.next(), given.next()) {
         (Some(only), None) => only.to_str().ok(),
@@ -116,17 +123,17 @@ fn hexadecimal(text: &str, digits: usize) -> Option<&str> {
 
 #[cfg(test)]
 mod tests {
-    use actix_web::http::header::{HeaderName, HeaderValue};
+    use actix_web::http::header::HeaderValue;
 
     use super::*;
 
     const TRACE_ID: &str = "4bf92f3577b34da6a3ce929d0e0e4736";
 
-    fn headers(given: &[(&'static str, &str)]) -> HeaderMap {
+    fn headers(given: &[(HeaderName, &str)]) -> HeaderMap {
         let mut headers = HeaderMap::new();
         for (name, value) in given {
             let value = HeaderValue::from_bytes(value.as_bytes()).unwrap();
-            headers.append(HeaderName::from_static(name), value);
+            headers.append(name.clone(), value);
         }
         headers
     }

@@ -40,26 +40,23 @@ pub async fn require_key(
     let mut counts = Counts::default();
     let checked: Result<_, ApiError> = async {
         let state = AppState::of(request.request())?;
-        let access = authenticate(state, request.request(), &mut counts).await?;
+        let found = authenticate(state, request.request(), &mut counts).await?;
         let matched = Matched::kept(request.request());
         matched.check_method(request.method())?;
-        if access.kind == KeyKind::Publishable && !matched.is_public(request.method()) {
+        if found.access.kind == KeyKind::Publishable && !matched.is_public(request.method()) {
             return Err(ApiError::publishable());
         }
         matched.check_query(request.request())?;
         check_bodyless(request.request())?;
-        Ok(access)
+        Ok(found)
     }
     .await;
     let mut response = match checked {
-        Ok(access) => {
+        Ok(found) => {
             // At once: what is known of a span is read and written anew each time.
             let span = tracing::Span::current();
-            tracing::record_all!(
-                span,
-                key = %access.key_id,
-                organization = %access.organization_pub_id
-            );
+            tracing::record_all!(span, key = &*found.key, organization = &*found.organization);
+            let access = Arc::clone(&found.access);
             request.extensions_mut().insert(Caller(access));
             if let Some(counted) = &counts.key {
                 request.extensions_mut().insert(counted.clone());
@@ -107,7 +104,7 @@ fn check_bodyless(request: &HttpRequest) -> Result<(), ApiError> {
     }
 }
 
-/// Who the holder of the request's key acts for, once the request was counted.
+/// The request's key, with whoever its holder acts for, once the request was counted.
 ///
 /// # Errors
 /// 401 for anything but a key that is in force now, 429 when it or the address was used too often, 503 when
@@ -116,7 +113,7 @@ async fn authenticate(
     state: &AppState,
     request: &HttpRequest,
     counts: &mut Counts,
-) -> Result<Arc<Access>, ApiError> {
+) -> Result<Arc<Found>, ApiError> {
     let Some(key) = bearer(request.headers()).and_then(KeyText::parse) else {
         return state
             .unproven(request)
@@ -145,7 +142,7 @@ async fn authenticate(
         counts.key = Some(limits.check(found.holder.key.id)?);
     }
     note_use(state, &found.holder, state.engine.clock.now());
-    Ok(Arc::clone(&found.access))
+    Ok(found)
 }
 
 /// The key of this hash.

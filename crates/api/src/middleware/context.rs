@@ -16,7 +16,7 @@ use actix_web::{Error, HttpMessage as _, HttpResponse, ResponseError as _};
 use futures_util::FutureExt as _;
 use metrics::SharedString;
 use tokio::time::timeout;
-use tracing::{Instrument as _, Span};
+use tracing::Instrument as _;
 
 use crate::checkout_page::{self, PageRequest};
 use crate::http::budget::MemoryBudget;
@@ -103,16 +103,16 @@ pub async fn context(
     let deadline = deadline.saturating_add(held(request.path(), request.query_string()));
     let method = request.method().clone();
     let route = Matched::of(&request).route();
-    let client = client(&request).map(tracing::field::display);
+    let client = client(&request).map(|client| client.to_string());
     let span = tracing::info_span!(
         "request",
         request_id = id.as_str(),
         otel.kind = tracing::field::Empty,
         trace_id = tracing::field::Empty,
         parent_id = tracing::field::Empty,
-        %method,
+        method = method.as_str(),
         route = &*route,
-        client,
+        client = client.as_deref(),
         organization = tracing::field::Empty,
         key = tracing::field::Empty,
     );
@@ -155,7 +155,7 @@ pub async fn context(
             Err(error) => error.as_response_error().status_code(),
         };
         log(&route, status, started);
-        traces::end_request(&Span::current(), status.as_u16());
+        traces::end_request(status.as_u16());
         record(&method, &route, status, started);
         result
     }

@@ -50,6 +50,9 @@ pub(super) fn pairs(text: &str) -> impl Iterator<Item = Result<(String, String),
 
 /// Undoes percent-encoding, strictly: `None` for a broken escape or what is not UTF-8.
 pub(crate) fn decode(text: &str) -> Option<Cow<'_, str>> {
+    if !text.contains('%') {
+        return Some(Cow::Borrowed(text));
+    }
     let is_whole = |escape: &str| {
         let digits = escape.as_bytes().get(..2);
         digits.is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))

@@ -10,84 +10,90 @@ use tracing_subscriber::field::RecordFields;
 use tracing_subscriber::fmt::FormatFields;
 use tracing_subscriber::fmt::format::Writer;
 
+/// How much room fields have before they take more, in bytes: those of a request are no longer.
+const USUAL: usize = 256;
+
 /// The fields of a span or an event, with a space between them.
 pub(super) struct Fields;
 
 impl<'w> FormatFields<'w> for Fields {
-    fn format_fields<R: RecordFields>(&self, writer: Writer<'w>, fields: R) -> fmt::Result {
+    fn format_fields<R: RecordFields>(&self, mut writer: Writer<'w>, fields: R) -> fmt::Result {
+        // Handed over at once: a span makes room for each piece that it is given.
         let mut said = Said {
-            writer,
-            is_begun: false,
+            text: String::with_capacity(USUAL),
             result: Ok(()),
         };
         fields.record(&mut said);
+        writer.write_str(&said.text)?;
         said.result
     }
 }
 
-struct Said<'w> {
-    writer: Writer<'w>,
-    is_begun: bool,
+struct Said {
+    text: String,
     result: fmt::Result,
 }
 
-impl Said<'_> {
+impl Said {
     /// What the `log` crate says of itself is where the line has it already.
     fn wants(&self, field: &Field) -> bool {
         self.result.is_ok() && !field.name().starts_with("log.")
     }
 
-    fn name(&mut self, name: &str) -> fmt::Result {
-        if std::mem::replace(&mut self.is_begun, true) {
-            self.writer.write_char(' ')?;
+    fn name(&mut self, field: &Field) {
+        if !self.text.is_empty() {
+            self.text.push(' ');
         }
-        if name != "message" {
-            self.writer.write_str(name)?;
-            self.writer.write_char('=')?;
+        if field.name() != "message" {
+            self.text.push_str(field.name());
+            self.text.push('=');
         }
-        Ok(())
-    }
-
-    fn say(&mut self, name: &str, value: &dyn Debug) -> fmt::Result {
-        self.name(name)?;
-        write!(OneLine(&mut self.writer), "{value:?}")
-    }
-
-    /// A text as it shows itself, of which nothing is to be escaped.
-    fn quote(&mut self, name: &str, text: &str) -> fmt::Result {
-        self.name(name)?;
-        self.writer.write_char('"')?;
-        self.writer.write_str(text)?;
-        self.writer.write_char('"')
     }
 }
 
-impl Visit for Said<'_> {
+impl Visit for Said {
+    fn record_u64(&mut self, field: &Field, value: u64) {
+        if self.wants(field) {
+            self.name(field);
+            self.result = write!(self.text, "{value}");
+        }
+    }
+
     fn record_str(&mut self, field: &Field, text: &str) {
-        let is_quoted = is_plain(text) && !text.contains(['"', '\\']);
-        if !is_quoted {
+        if !shows_itself(text) {
             self.record_debug(field, &text);
         } else if self.wants(field) {
-            self.result = self.quote(field.name(), text);
+            self.name(field);
+            self.text.push('"');
+            self.text.push_str(text);
+            self.text.push('"');
         }
     }
 
     fn record_debug(&mut self, field: &Field, value: &dyn Debug) {
         if self.wants(field) {
-            self.result = self.say(field.name(), value);
+            self.name(field);
+            self.result = write!(OneLine(&mut self.text), "{value:?}");
         }
     }
 }
 
-/// Whether a text is letters, digits and signs of ASCII alone, as nearly all are.
+/// Whether a text is letters, digits and signs of ASCII alone, as nearly all are: looked at whole, which is many bytes at once.
 fn is_plain(text: &str) -> bool {
-    text.bytes().all(|byte| matches!(byte, b' '..=b'~'))
+    let plain = |byte| matches!(byte, b' '..=b'~');
+    text.bytes().fold(true, |all, byte| all & plain(byte))
+}
+
+/// Whether a plain text is the same between quotation marks.
+fn shows_itself(text: &str) -> bool {
+    let same = |byte| matches!(byte, b' '..=b'~') & (byte != b'"') & (byte != b'\\');
+    text.bytes().fold(true, |all, byte| all & same(byte))
 }
 
 /// Escapes what would end the line, or be an order to a terminal.
-struct OneLine<'a, 'w>(&'a mut Writer<'w>);
+struct OneLine<'a>(&'a mut String);
 
-impl fmt::Write for OneLine<'_, '_> {
+impl fmt::Write for OneLine<'_> {
     fn write_str(&mut self, text: &str) -> fmt::Result {
         if is_plain(text) {
             return self.0.write_str(text);
@@ -113,6 +119,7 @@ mod tests {
     use tracing_subscriber::layer::SubscriberExt as _;
 
     use super::*;
+    use crate::telemetry::human::Human;
 
     #[derive(Clone, Default)]
     struct Lines(Arc<Mutex<Vec<u8>>>);
@@ -134,7 +141,7 @@ mod tests {
         let written = lines.clone();
         let layer = tracing_subscriber::fmt::layer()
             .fmt_fields(Fields)
-            .without_time()
+            .event_format(Human)
             .with_ansi(false)
             .with_writer(move || written.clone());
         let subscriber = tracing_subscriber::registry().with(layer);
@@ -147,8 +154,10 @@ mod tests {
             tracing::info!(name, shown = %name, quote, plain, number = 7, "greeted {name}");
         });
         let lines = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let (when, said) = lines.split_once(' ').unwrap();
+        assert!(chrono::DateTime::parse_from_rfc3339(when).is_ok(), "{when}");
         assert_eq!(
-            lines,
+            said,
             " INFO request{path=\"/a\" key=key_1}: lessor::telemetry::fields::tests: \
              greeted Ada\\nERROR forged \\u{1b}[2J\\n\\n \
              name=\"Ada\\nERROR forged \\u{1b}[2J\\n\\n\" \

@@ -149,11 +149,12 @@ pub(crate) fn begin_request(
     begun.is_valid().then(|| begun.trace_id().to_string())
 }
 
-/// Says how a request was answered.
-pub(crate) fn end_request(span: &Span, status: u16) {
+/// Says, in the span of a request, how it was answered.
+pub(crate) fn end_request(status: u16) {
     if !IS_COLLECTED.load(Ordering::Relaxed) {
         return;
     }
+    let span = Span::current();
     span.set_attribute("http.response.status_code", i64::from(status));
     if status >= 500 {
         span.set_status(Status::error(""));
