@@ -16,8 +16,8 @@ use crate::seed::{self, Kind, Shop, id};
 use crate::spec::{Bind, Card, Route, Spec, Work};
 use crate::stage::{Running, Stage};
 
-/// Turns of either.
-const TURNS: u32 = 2;
+/// Turns of either: the machine may be a third slower for a second, and so is whoever is asked then.
+const TURNS: u32 = 10;
 /// Writes a second that there are targets for, of the server and of the limit.
 const OURS: f64 = 1_500.0;
 const THEIRS: f64 = 1_500.0;
@@ -118,7 +118,6 @@ impl Spent {
     }
 }
 
-/// One who is asked: the server, or the limit of a path.
 /// Who is asked in turns with others, and what came of it so far.
 pub(crate) struct Asked<'a> {
     load: Load,

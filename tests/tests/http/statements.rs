@@ -385,3 +385,51 @@ async fn products_are_counted_again_when_the_catalog_has_changed() {
     assert_eq!(asked(client).await, (json!(2), true));
     assert_eq!(asked(client).await, (json!(2), false));
 }
+
+/// Makes so many customers of Ada.
+async fn copy_ada(server: &Server, times: u32) {
+    server
+        .query(&format!(
+            "INSERT INTO customers (organization_id, id, mode, email, email_folded, identity, credit, created_at, updated_at, version) \
+             SELECT organization_id, gen_random_uuid(), mode, n || email, n || email_folded, identity, credit, created_at, updated_at, 1 \
+             FROM customers, generate_series(1, {times}) AS n WHERE email_folded = 'ada@example.com'"
+        ))
+        .await;
+}
+
+/// A list is counted with each page as long as it is short. Of one that is long a thousand records would be counted, for nothing
+/// to be said of it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_long_list_is_counted_once_in_a_while() {
+    let (server, tap) = Server::tapped(BINARY, &["--no-worker"]).await;
+    let client = &server.client().await;
+    let product = client.product(json!({})).await;
+    client.variant_of(&product, "ONE", json!({})).await;
+    client.checkout("ONE", "ada@example.com").await;
+    let asked = async |path: &str| {
+        drop(tap.take());
+        let page = client.send("GET", path, &ANEW, None).await;
+        page.has(200);
+        let statements = sql_of(of_requests(tap.take_carried()));
+        let is_count = |sql: &String| sql.starts_with("SELECT count(*) FROM (");
+        let is_counted = statements.iter().any(is_count);
+        (page.header("x-total-count").to_owned(), is_counted)
+    };
+    let page = "/v1/customers?limit=1";
+    // One is whose key it is.
+    let counted = |count: &str| (count.to_owned(), true);
+    assert_eq!(asked(page).await, counted("2"));
+    copy_ada(&server, 998).await;
+    assert_eq!(asked(page).await, counted("1000"));
+    assert_eq!(asked(page).await, counted("1000"));
+    client.checkout("ONE", "grace@example.com").await;
+    let long = |is_counted| (String::new(), is_counted);
+    assert_eq!(asked(page).await, long(true));
+    assert_eq!(asked(page).await, long(false));
+    let same = "/v1/customers?limit=2&offset=7";
+    assert_eq!(asked(same).await, long(false));
+    // Others are told by themselves.
+    let one = "/v1/customers?limit=1&email=grace@example.com";
+    assert_eq!(asked(one).await, (String::from("1"), false));
+    assert_eq!(asked("/v1/checkouts?limit=1").await, counted("2"));
+}

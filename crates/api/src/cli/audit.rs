@@ -126,6 +126,7 @@ pub(crate) async fn run(session: Session, args: AuditArgs) -> anyhow::Result<Rep
             },
             limit: args.limit,
         },
+        is_long: false,
     };
     let mut view = session.read().await?;
     let organization = session::enter(view.as_mut(), args.org).await?;

@@ -42,7 +42,7 @@ use crate::state::price_revisions::PriceRevisions;
 use crate::state::pricing_summaries::SummaryCache;
 use crate::state::remembered::Remembered;
 use crate::state::replica::Replica;
-use crate::state::totals::{CheckoutTotals, ProductCounts, ProductTotals, TOTALS};
+use crate::state::totals::{CheckoutTotals, LongLists, ProductCounts, ProductTotals, TOTALS};
 
 pub(crate) use self::sender::Sender;
 
@@ -179,6 +179,8 @@ pub struct Shared {
     pub(crate) product_counts: ProductCounts,
     /// How many checkouts there are where there are many.
     pub(crate) checkout_totals: CheckoutTotals,
+    /// The lists of audit events, checkouts and customers that are long.
+    pub(crate) long_lists: LongLists,
     /// The addresses of checkout pages.
     pub pages: CheckoutPageLinks,
     /// Who waits for events.
@@ -206,6 +208,7 @@ impl AppState {
             product_totals: ProductTotals::default(),
             product_counts: Arc::new(Cache::new(TOTALS)),
             checkout_totals: CheckoutTotals::default(),
+            long_lists: LongLists::default(),
             pages: CheckoutPageLinks::new(
                 settings.server_keys.clone(),
                 settings.public_url.clone(),

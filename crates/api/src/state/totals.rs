@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use lessor_domain::access::Mode;
 use lessor_domain::ids::OrganizationId;
+use lessor_domain::ports::{AuditFilter, CheckoutFilter, CustomerFilter};
 use lessor_domain::services::checkouts::CheckoutSummary;
 use lessor_domain::services::products::{CountProducts, CountedProducts};
 use quick_cache::sync::Cache;
@@ -29,6 +30,18 @@ pub(crate) type ProductTotals = Totals<ProductsAsked, u64>;
 pub(crate) type ProductCounts = Arc<Cache<ProductsAsked, CountedProducts>>;
 /// Whose checkouts are counted, and of which mode.
 pub(crate) type CheckoutTotals = Totals<(OrganizationId, Mode), CheckoutSummary>;
+
+/// Which lists were found to be longer than is counted with a page.
+pub(crate) type LongLists = Totals<(OrganizationId, Mode, LongList), ()>;
+
+/// A list that may be long.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub(crate) enum LongList {
+    Audit(AuditFilter),
+    /// None of those that no checkout can be meant by.
+    Checkouts(Option<CheckoutFilter>),
+    Customers(CustomerFilter),
+}
 
 /// Totals that were counted a moment ago.
 pub(crate) struct Totals<K, T>(Arc<Cache<K, Counted<T>>>);
@@ -69,6 +82,11 @@ impl<K: Eq + Hash + Clone, T: Clone> Totals<K, T> {
         self.0.get(key).filter(Counted::is_told)
     }
 
+    /// Tells the total from now on, for a while.
+    pub(crate) fn note(&self, key: K, total: T) {
+        self.0.insert(key, Counted::now(total));
+    }
+
     /// The total, counted anew when it was last counted a while ago: by one of those who ask for it, while
     /// the others wait. For what is known to be much.
     pub(crate) async fn total(
@@ -96,7 +114,7 @@ impl<K: Eq + Hash + Clone, T: Clone> Totals<K, T> {
         let Self(kept) = self;
         let total = count.await?;
         if is_much(&total) {
-            kept.insert(key.clone(), Counted::now(total.clone()));
+            self.note(key.clone(), total.clone());
         } else {
             kept.remove(key);
         }

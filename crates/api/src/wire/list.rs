@@ -13,6 +13,7 @@ use utoipa::openapi::schema::Schema;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{Described, Form, Parsed, Whole, decode, schemas};
+use crate::state::totals::LongList;
 
 const TOTAL: HeaderName = HeaderName::from_static("x-total-count");
 
@@ -91,6 +92,27 @@ pub fn page<I: PublicId>(
         start,
         limit: limit.0.get(),
     })
+}
+
+/// A page of a list, which is counted with it unless it was found to be long a moment ago: whoever pages through it, or
+/// reads it after each change, would have a thousand of its records counted each time.
+///
+/// # Errors
+/// Those of reading it.
+pub(crate) async fn counted<T>(
+    call: &Call,
+    list: LongList,
+    page: Page,
+    list_of: impl AsyncFnOnce(bool) -> Result<Slice<T>, ApiError>,
+) -> Result<Slice<T>, ApiError> {
+    let (known, access) = (&call.state().long_lists, call.access());
+    let key = (access.organization_id, access.mode, list);
+    let is_long = known.told(&key).is_some();
+    let slice = list_of(is_long).await?;
+    if !is_long && slice.is_long(page) {
+        known.note(key, ());
+    }
+    Ok(slice)
 }
 
 /// Begins the answer of a list: says where the next page is and how many records there are in all.

@@ -13,6 +13,7 @@ mod text;
 mod values;
 
 pub use bulk::{BulkError, BulkItem, BulkUpdate, bulk};
+pub(crate) use list::counted;
 pub use list::{Limit, Offset, listed, page};
 pub use metadata::{MetadataChanges, MetadataInput, metadata, metadata_patch, metadata_record};
 pub use text::{DateText, DateTimeText, DecimalString, MoneyText};

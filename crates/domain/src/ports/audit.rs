@@ -7,7 +7,7 @@ use crate::audit::{AuditEvent, AuditSubject, AuditViewer};
 use crate::ids::{AuditEventPubId, OrganizationId};
 
 /// Which events a list shows; what is empty filters nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct AuditFilter {
     /// Of what was done to this.
     pub subject: Option<AuditSubject>,

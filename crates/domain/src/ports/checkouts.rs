@@ -62,7 +62,7 @@ pub enum PageToken {
 }
 
 /// Which checkouts a list shows; what is empty filters nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct CheckoutFilter {
     /// This one.
     pub id: Option<CheckoutPubId>,

@@ -37,7 +37,7 @@ pub enum InsertedCustomer {
 }
 
 /// Which customers a list shows; what is empty filters nothing.
-#[derive(Debug, Clone, PartialEq, Eq, Default)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash, Default)]
 pub struct CustomerFilter {
     /// Of this address, in any case.
     pub email: Option<Email>,

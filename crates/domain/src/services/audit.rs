@@ -124,6 +124,8 @@ pub struct ListAudit {
     pub filter: AuditFilter,
     /// Which part of the list.
     pub page: Page,
+    /// Whether it was found to be [long](Slice::is_long) a moment ago: it is not counted again.
+    pub is_long: bool,
 }
 
 #[async_trait]
@@ -155,7 +157,7 @@ impl UseCase for ListAudit {
             .list(organization, viewer, &self.filter, page)
             .await?;
         let mut slice = Slice::found(found, self.page);
-        if let Some(most) = slice.to_be_counted(self.page) {
+        if let Some(most) = slice.to_be_counted(self.page, self.is_long) {
             let counted = uow
                 .audit()
                 .count(organization, viewer, &self.filter, most)
@@ -233,6 +235,7 @@ mod tests {
             let asked = ListAudit {
                 filter: AuditFilter::default(),
                 page: Page { start, limit: 2 },
+                is_long: false,
             };
             asked.run(view.as_mut(), &self.ctx()).await
         }

@@ -115,6 +115,8 @@ pub struct ListCustomers {
     pub filter: CustomerFilter,
     /// Which part of the list.
     pub page: Page,
+    /// Whether it was found to be [long](Slice::is_long) a moment ago: it is not counted again.
+    pub is_long: bool,
 }
 
 #[async_trait]
@@ -142,7 +144,7 @@ impl UseCase for ListCustomers {
         let page = self.page.and_one_more();
         let found = uow.customers().list(scope, &self.filter, page).await?;
         let mut slice = Slice::found(found, self.page);
-        if let Some(most) = slice.to_be_counted(self.page) {
+        if let Some(most) = slice.to_be_counted(self.page, self.is_long) {
             slice.count_with(uow.customers().count(scope, &self.filter, most).await?);
         }
         Ok(slice)

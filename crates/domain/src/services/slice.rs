@@ -52,10 +52,16 @@ impl<T> Slice<T> {
         slice
     }
 
-    /// How far the list is to be counted, if at all. Who starts after a record has been told before.
-    pub(super) fn to_be_counted(&self, page: Page) -> Option<u64> {
-        let is_open = self.total.is_none() && matches!(page.start, Start::Offset(_));
-        is_open.then_some(COUNTED + 1)
+    /// How far the list of this page is to be counted, if at all: not where it is known to be long.
+    pub(super) fn to_be_counted(&self, page: Page, is_long: bool) -> Option<u64> {
+        (!is_long && self.is_long(page)).then_some(COUNTED + 1)
+    }
+
+    /// Whether the list of this page has more than are counted, as far as is known. Who starts after a record has
+    /// been told before.
+    #[must_use]
+    pub fn is_long(&self, page: Page) -> bool {
+        self.total.is_none() && matches!(page.start, Start::Offset(_))
     }
 
     /// Notes how many were counted so far: those of a list that has more were not.
@@ -100,7 +106,8 @@ mod tests {
             let slice = Slice::found(vec![(); found], page);
             assert_eq!(slice.total, total, "{start:?} {found}");
             assert_eq!(slice.has_more, found > 2);
-            assert_eq!(slice.to_be_counted(page).is_some(), is_counted);
+            assert_eq!(slice.to_be_counted(page, false).is_some(), is_counted);
+            assert_eq!(slice.to_be_counted(page, true), None);
         }
     }
 

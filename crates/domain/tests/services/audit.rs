@@ -1081,7 +1081,13 @@ async fn listed(
     };
     let page = Page { start, limit: 100 };
     let mut view = world.view().await;
-    let slice = ListAudit { filter, page }.run(view.as_mut(), &ctx).await?;
+    let slice = ListAudit {
+        filter,
+        page,
+        is_long: false,
+    }
+    .run(view.as_mut(), &ctx)
+    .await?;
     assert!(!slice.has_more);
     if start == Start::Offset(0) {
         assert_eq!(slice.total, Some(slice.items.len() as u64));

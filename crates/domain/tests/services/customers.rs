@@ -51,6 +51,7 @@ async fn a_key_knows_the_customers_of_its_mode() {
                 ..CustomerFilter::default()
             },
             page: page(Start::Offset(0)),
+            is_long: false,
         };
         let listed = ask(&mut world, mode, list.clone()).await.unwrap();
         let ids: Vec<_> = listed.items.iter().map(|customer| customer.id).collect();

@@ -248,7 +248,11 @@ async fn a_customer_is_their_organizations_alone() {
         (CustomerFilter::default(), vec![ada.clone(), staff]),
         (gold, vec![ada.clone()]),
     ] {
-        let list = ListCustomers { filter, page };
+        let list = ListCustomers {
+            filter,
+            page,
+            is_long: false,
+        };
         let mut view = world.database.read(elsewhere.id.into()).await.unwrap();
         let listed = list.clone().run(view.as_mut(), &ctx).await.unwrap();
         assert_eq!((listed.items, listed.total), (Vec::new(), Some(0)));
@@ -264,8 +268,12 @@ async fn a_customer_is_their_organizations_alone() {
     };
     let filter = CustomerFilter::default();
     let mut view = world.database.read(elsewhere.id.into()).await.unwrap();
-    let refused = ListCustomers { filter, page }
-        .run(view.as_mut(), &ctx)
-        .await;
+    let refused = ListCustomers {
+        filter,
+        page,
+        is_long: false,
+    }
+    .run(view.as_mut(), &ctx)
+    .await;
     assert!(matches!(refused, Err(Error::Forbidden(_))));
 }

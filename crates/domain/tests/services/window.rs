@@ -215,7 +215,7 @@ async fn a_publishable_key_does_nothing_else() {
         UpdateVariant { id: variant, changes: VariantChanges::default() } => ProductVariantWrite,
         DeleteVariant { id: variant } => ProductVariantDelete,
         GetCustomer { id: customer } => CustomerRead,
-        ListCustomers { filter: CustomerFilter::default(), page } => CustomerRead,
+        ListCustomers { filter: CustomerFilter::default(), page, is_long: false } => CustomerRead,
         GetCheckout { id: checkout.id } => CheckoutRead,
         ViewCheckout { id: checkout.id } => CheckoutRead,
         CancelCheckout { id: checkout.id, reason: None } => CheckoutCancel,

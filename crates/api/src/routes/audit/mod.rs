@@ -11,7 +11,8 @@ use serde::Deserialize;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{Plain as _, QueryParams};
-use crate::wire::{AuditEventId, AuditSubject, Limit, Line, Offset, listed, page};
+use crate::state::totals::LongList;
+use crate::wire::{AuditEventId, AuditSubject, Limit, Line, Offset, counted, listed, page};
 
 pub(crate) use record::AuditEventRecord;
 
@@ -71,7 +72,16 @@ async fn list_audit_events(
         subject: query.subject.plain(),
         actor: query.actor.plain().map(|actor| actor.to_string()),
     };
-    let slice = call.list(ListAudit { filter, page }).await?;
+    let asked = LongList::Audit(filter.clone());
+    let list_of = async |is_long| {
+        let list = ListAudit {
+            filter,
+            page,
+            is_long,
+        };
+        call.list(list).await
+    };
+    let slice = counted(&call, asked, page, list_of).await?;
     let mut response = listed(&call, &slice, |event| event.id);
     let records = slice.items.iter().map(AuditEventRecord::from);
     Ok(response.json(records.collect::<Vec<_>>()))

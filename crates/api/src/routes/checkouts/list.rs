@@ -135,6 +135,7 @@ impl ListCheckoutsQuery {
             sort: self.sort_by.plain().unwrap_or_default(),
             order: self.sort_order.plain().unwrap_or_default(),
             page: page(self.limit, self.offset, self.starting_after)?,
+            is_long: false,
         })
     }
 }

@@ -21,7 +21,7 @@ use actix_web::{HttpResponse, get, post, put};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::services::Error;
 use lessor_domain::services::checkouts::{
-    CancelCheckout, RelinkCheckout, ViewCheckout, WithView, view_now,
+    CancelCheckout, ListCheckouts, RelinkCheckout, ViewCheckout, WithView, view_now,
 };
 use lessor_domain::services::shipments::{FulfillCheckout, GetTracking, SetTracking};
 use serde::Deserialize;
@@ -39,7 +39,8 @@ use self::update::UpdateCheckoutBody;
 use crate::http::error::ApiError;
 use crate::idempotency::{Call, Runner};
 use crate::request::{Body, OptionalBody, PathId, Plain as _, QueryParams};
-use crate::wire::{CheckoutId, Line, listed};
+use crate::state::totals::LongList;
+use crate::wire::{CheckoutId, Line, counted, listed};
 
 pub(crate) use agreement::{AgreementDocument, document as agreement_document};
 pub(crate) use pdf::Pdf;
@@ -135,8 +136,10 @@ async fn list_checkouts(
     QueryParams(query): QueryParams<ListCheckoutsQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let list = query.command()?;
+    let (filter, page) = (list.filter.clone(), list.page);
     call.remembered(async || {
-        let slice = call.list(list).await?;
+        let list_of = async |is_long| call.list(ListCheckouts { is_long, ..list }).await;
+        let slice = counted(&call, LongList::Checkouts(filter), page, list_of).await?;
         let mut response = listed(&call, &slice, |view| view.checkout.id);
         let viewer = call.viewer();
         let records = slice

@@ -9,7 +9,8 @@ use super::record::CustomerRecord;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{Plain as _, QueryParams};
-use crate::wire::{self, Email, Limit, MetadataInput, Offset, UserId, listed, page};
+use crate::state::totals::LongList;
+use crate::wire::{self, Email, Limit, MetadataInput, Offset, UserId, counted, listed, page};
 
 /// Which customers to list.
 #[derive(Debug, Deserialize, utoipa::IntoParams)]
@@ -66,7 +67,16 @@ pub(super) async fn list_customers(
         metadata: wire::metadata(query.metadata)?,
     };
     call.remembered(async || {
-        let slice = call.list(ListCustomers { filter, page }).await?;
+        let asked = LongList::Customers(filter.clone());
+        let list_of = async |is_long| {
+            let list = ListCustomers {
+                filter,
+                page,
+                is_long,
+            };
+            call.list(list).await
+        };
+        let slice = counted(&call, asked, page, list_of).await?;
         let mut response = listed(&call, &slice, |customer| customer.id);
         let records = slice.items.iter().map(CustomerRecord::new);
         Ok(response.json(records.collect::<Vec<_>>()))

@@ -65,6 +65,8 @@ pub struct ListCheckouts {
     pub order: SortOrder,
     /// Which part of the list.
     pub page: Page,
+    /// Whether it was found to be [long](Slice::is_long) a moment ago: it is not counted again.
+    pub is_long: bool,
 }
 
 #[async_trait]
@@ -99,7 +101,7 @@ impl UseCase for ListCheckouts {
             .list(scope, &filter, self.sort, self.order, page)
             .await?;
         let mut slice = Slice::found(found, self.page);
-        if let Some(most) = slice.to_be_counted(self.page) {
+        if let Some(most) = slice.to_be_counted(self.page, self.is_long) {
             slice.count_with(uow.checkouts().count(scope, &filter, most).await?);
         }
         let Slice {
