@@ -103,7 +103,7 @@ pub async fn context(
     let deadline = deadline.saturating_add(held(request.path(), request.query_string()));
     let method = request.method().clone();
     let route = Matched::of(&request).route();
-    let client = client(&request).map(|client| client.to_string());
+    let client = client(&request).map(written);
     let span = tracing::info_span!(
         "request",
         request_id = id.as_str(),
@@ -185,6 +185,21 @@ fn client(request: &ServiceRequest) -> Option<IpAddr> {
         let proxies = &state.settings.trusted_proxies;
         proxies.client(peer, request.headers())
     }))
+}
+
+/// The address as it is written. Most who ask ask again, over one connection or as one proxy.
+fn written(address: IpAddr) -> Arc<str> {
+    thread_local! {
+        static LAST: RefCell<Option<(IpAddr, Arc<str>)>> = const { RefCell::new(None) };
+    }
+    LAST.with_borrow_mut(|last| match last {
+        Some((known, text)) if *known == address => Arc::clone(text),
+        _ => {
+            let text: Arc<str> = address.to_string().into();
+            *last = Some((address, Arc::clone(&text)));
+            text
+        }
+    })
 }
 
 /// One line for each request. Whoever watches the process asks all the time, and is answered in silence.

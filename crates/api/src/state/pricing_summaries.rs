@@ -4,6 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
+use actix_web::http::header::{HeaderValue, InvalidHeaderValue};
 use actix_web::web::Bytes;
 use lessor_domain::access::KeyKind;
 use lessor_domain::ids::OrganizationId;
@@ -24,20 +25,29 @@ pub(crate) struct Summary {
     /// whatever instance, the summary is made anew.
     pub(crate) revision: i64,
     pub(crate) body: Bytes,
-    pub(crate) etag: String,
+    pub(crate) etag: HeaderValue,
     /// The lowest payment, as it is answered; none where the variant is offered for no term.
     pub(crate) lowest: Option<Bytes>,
 }
 
 impl Summary {
-    pub(crate) fn new(revision: i64, body: Vec<u8>, lowest: Option<Vec<u8>>) -> Self {
+    /// A summary with the tag of its body.
+    ///
+    /// # Errors
+    /// The tag cannot stand in a header. Hexadecimal digits can.
+    pub(crate) fn new(
+        revision: i64,
+        body: Vec<u8>,
+        lowest: Option<Vec<u8>>,
+    ) -> Result<Self, InvalidHeaderValue> {
         let hash = Sha256::digest(&body);
-        Self {
+        let etag = format!("\"{}\"", hex::encode(&hash[..16]));
+        Ok(Self {
             revision,
-            etag: format!("\"{}\"", hex::encode(&hash[..16])),
+            etag: HeaderValue::try_from(etag)?,
             body: body.into(),
             lowest: lowest.map(Bytes::from),
-        }
+        })
     }
 }
 

@@ -2,7 +2,7 @@
 
 use std::net::IpAddr;
 
-use actix_web::http::header;
+use actix_web::http::header::{self, HeaderValue};
 use actix_web::{HttpMessage as _, HttpRequest};
 use lessor_domain::audit::Origin;
 
@@ -12,34 +12,29 @@ use crate::state::AppState;
 /// What a request tells of its sender, whoever that is: what every audit event of its work begins with.
 #[derive(Clone, Debug)]
 pub(crate) struct Sender {
-    request_id: Option<String>,
+    request_id: Option<RequestId>,
     /// The client's, where the peer is a proxy that is trusted.
     address: Option<IpAddr>,
     /// What the program calls itself.
-    user_agent: Option<String>,
+    user_agent: Option<HeaderValue>,
 }
 
 impl Sender {
     /// The sender of the request.
     pub(crate) fn of(state: &AppState, request: &HttpRequest) -> Self {
         let proxies = &state.settings.trusted_proxies;
-        let id = request.extensions().get::<RequestId>().cloned();
         Self {
-            request_id: id.map(|id| id.as_str().to_owned()),
+            request_id: request.extensions().get::<RequestId>().cloned(),
             address: request
                 .peer_addr()
                 .map(|peer| proxies.client(peer.ip(), request.headers())),
-            user_agent: request
-                .headers()
-                .get(header::USER_AGENT)
-                .and_then(|agent| agent.to_str().ok())
-                .map(ToOwned::to_owned),
+            user_agent: request.headers().get(header::USER_AGENT).cloned(),
         }
     }
 
     /// What the request is called.
     pub(crate) fn request_id(&self) -> Option<&str> {
-        self.request_id.as_deref()
+        self.request_id.as_ref().map(RequestId::as_str)
     }
 
     /// Where the request came from.
@@ -49,13 +44,13 @@ impl Sender {
 
     /// What the program that sent it calls itself.
     pub(crate) fn user_agent(&self) -> Option<&str> {
-        self.user_agent.as_deref()
+        self.user_agent.as_ref()?.to_str().ok()
     }
 
     /// Who does what the request asks for, with where it came from.
     pub(crate) fn named(&self, who: Origin) -> Origin {
         Origin {
-            request_id: self.request_id.clone(),
+            request_id: self.request_id().map(ToOwned::to_owned),
             address: self.address,
             ..who
         }

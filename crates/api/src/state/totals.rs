@@ -38,7 +38,7 @@ pub(crate) type LongLists = Totals<(OrganizationId, Mode, LongList), ()>;
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub(crate) enum LongList {
     Audit(AuditFilter),
-    /// None of those that no checkout can be meant by.
+    /// None where no checkout can be meant.
     Checkouts(Option<CheckoutFilter>),
     Customers(CustomerFilter),
 }

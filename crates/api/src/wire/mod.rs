@@ -21,6 +21,7 @@ pub use values::*;
 
 use std::fmt::Display;
 
+use actix_web::http::header::HeaderValue;
 use lessor_domain::ids;
 use lessor_domain::services::Error;
 use lessor_domain::time::Span;
@@ -29,7 +30,7 @@ use crate::http::error::ApiError;
 use crate::request::Plain as _;
 
 /// The content type of most answers.
-pub(crate) const JSON: &str = "application/json";
+pub(crate) const JSON: HeaderValue = HeaderValue::from_static("application/json");
 
 /// The refusal of a parameter by a rule that concerns more than its own text.
 pub fn invalid(param: &str, error: impl Display) -> ApiError {

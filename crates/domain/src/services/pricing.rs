@@ -107,12 +107,17 @@ pub struct PriceVariant {
     pub otherwise: Otherwise,
 }
 
+impl PriceVariant {
+    /// Who may ask, whatever is to be priced.
+    pub const PERMISSION: Permission = Permission::ProductVariantRead;
+}
+
 #[async_trait]
 impl UseCase for PriceVariant {
     type Output = PricedVariant;
 
     fn permission(&self) -> Permission {
-        Permission::ProductVariantRead
+        Self::PERMISSION
     }
 
     async fn run(

@@ -70,7 +70,7 @@ impl StaticText {
         let form = Form::of(request);
         // Two forms are two representations, and so have two tags.
         let etag = format!("\"{}{}\"", self.tag, form.suffix());
-        let is_known = names(request.headers(), &etag);
+        let is_known = names(request.headers(), etag.as_bytes());
         let mut response = if is_known {
             HttpResponse::NotModified()
         } else {

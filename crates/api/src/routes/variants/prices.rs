@@ -4,14 +4,14 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use actix_web::http::StatusCode;
-use actix_web::http::header::{CACHE_CONTROL, ETAG, HeaderMap, IF_NONE_MATCH, VARY};
+use actix_web::http::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, VARY};
 use actix_web::{HttpRequest, HttpResponse, get, post};
 use lessor_domain::ids::ProductVariantPubId;
+use lessor_domain::services::Error;
 use lessor_domain::services::pricing::{
     self, Otherwise, PriceProducts, PriceSince, PriceTable, PriceVariant, PriceVariants,
     PricedVariant, Prices, TermPrice,
 };
-use lessor_domain::services::{Error, UseCase as _};
 use serde::{Deserialize, Serialize};
 use serde_json::value::RawValue;
 use utoipa::ToSchema;
@@ -24,6 +24,11 @@ use crate::request::{Body, List, Lookup, Plain as _, QueryParams, Segment};
 use crate::state::pricing_summaries::{Summary, SummaryKey};
 use crate::wire::size::{aside, fitting};
 use crate::wire::{DecimalString, JSON, MoneyText, ProductLookup, TermId, VariantLookup};
+
+/// How long a caller may keep a price.
+const FIVE_MINUTES: HeaderValue = HeaderValue::from_static("private, max-age=300");
+/// What else an answer depends on.
+const BY_KEY: HeaderValue = HeaderValue::from_static("Authorization");
 
 /// The price of a variant for one term. All amounts are of `currency`.
 #[derive(Clone, Debug, Serialize, ToSchema)]
@@ -316,18 +321,18 @@ async fn priced(
         identifier,
         otherwise,
     };
-    let price = PriceVariant {
-        identifier: key.identifier.clone(),
-        otherwise,
-    };
     let kept = state.summaries.get(&key);
     let current = state.prices.current(key.organization);
     if let Some(kept) = kept.as_ref().filter(|kept| current == Some(kept.revision)) {
         access
-            .require_to_look(price.permission())
+            .require_to_look(PriceVariant::PERMISSION)
             .map_err(Error::from)?;
         return Ok(Arc::clone(kept));
     }
+    let price = PriceVariant {
+        identifier: key.identifier.clone(),
+        otherwise,
+    };
     let silence = state.prices.silence();
     let known = kept.as_ref().map(|summary| summary.revision);
     let summary = match (call.read(PriceSince { price, known }).await?, kept) {
@@ -341,7 +346,8 @@ async fn priced(
                 body.map_err(ApiError::internal)?,
                 lowest.map_err(ApiError::internal)?,
             );
-            let summary = Arc::new(Summary::new(revision, body, lowest));
+            let summary = Summary::new(revision, body, lowest);
+            let summary = Arc::new(summary.map_err(ApiError::internal)?);
             state.summaries.insert(key.clone(), Arc::clone(&summary));
             summary
         }
@@ -380,23 +386,21 @@ pub(super) async fn get_pricing_summary(
     request: HttpRequest,
 ) -> Result<HttpResponse, ApiError> {
     let summary = priced(&call, identifier, Otherwise::Sku).await?;
-    let known = names(request.headers(), &summary.etag);
+    let known = names(request.headers(), summary.etag.as_bytes());
     let mut response = HttpResponse::build(if known {
         StatusCode::NOT_MODIFIED
     } else {
         StatusCode::OK
     });
     response
-        .insert_header((CACHE_CONTROL, "private, max-age=300"))
+        .insert_header((CACHE_CONTROL, FIVE_MINUTES))
         // A sku is another variant to another organization's key.
-        .append_header((VARY, "Authorization"))
+        .append_header((VARY, BY_KEY))
         .insert_header((ETAG, summary.etag.clone()));
     Ok(if known {
         response.finish()
     } else {
-        response
-            .content_type("application/json")
-            .body(summary.body.clone())
+        response.content_type(JSON).body(summary.body.clone())
     })
 }
 
@@ -438,19 +442,17 @@ pub(super) async fn get_lowest_payment(
 }
 
 /// Whether `If-None-Match` names the tag.
-pub(crate) fn names(headers: &HeaderMap, etag: &str) -> bool {
+pub(crate) fn names(headers: &HeaderMap, etag: &[u8]) -> bool {
     headers
         .get_all(IF_NONE_MATCH)
         .filter_map(|value| value.to_str().ok())
         .flat_map(|value| value.split(','))
         .map(str::trim)
-        .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag) == etag)
+        .any(|tag| tag == "*" || tag.strip_prefix("W/").unwrap_or(tag).as_bytes() == etag)
 }
 
 #[cfg(test)]
 mod tests {
-    use actix_web::http::header::HeaderValue;
-
     use super::*;
 
     #[test]
@@ -458,7 +460,7 @@ mod tests {
         let named = |value: &'static str| {
             let mut headers = HeaderMap::new();
             headers.insert(IF_NONE_MATCH, HeaderValue::from_static(value));
-            names(&headers, "\"a\"")
+            names(&headers, b"\"a\"")
         };
         for same in ["\"a\"", "W/\"a\"", "\"b\", \"a\"", "*"] {
             assert!(named(same), "{same}");
