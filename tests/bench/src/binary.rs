@@ -1,6 +1,7 @@
 //! The binary that is measured.
 
 use std::env;
+use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -19,9 +20,7 @@ pub(crate) fn find(named: Option<&Path>) -> anyhow::Result<PathBuf> {
     if let Some(cargo) = env::var_os("CARGO") {
         let mut command = Command::new(cargo);
         command.args(["build", "--package", "lessor", "--bin", "lessor"]);
-        if !cfg!(debug_assertions) {
-            command.arg("--release");
-        }
+        command.args(["--profile", profile(folder)]);
         ensure!(command.status()?.success(), "the binary cannot be built");
     }
     let binary = folder.join("lessor");
@@ -31,4 +30,12 @@ pub(crate) fn find(named: Option<&Path>) -> anyhow::Result<PathBuf> {
         binary.display()
     );
     Ok(binary)
+}
+
+/// The profile whose programs are in this folder.
+fn profile(folder: &Path) -> &str {
+    match folder.file_name().and_then(OsStr::to_str) {
+        None | Some("debug") => "dev",
+        Some(name) => name,
+    }
 }
