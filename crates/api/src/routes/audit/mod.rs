@@ -68,19 +68,16 @@ async fn list_audit_events(
     QueryParams(query): QueryParams<ListAuditQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let page = page(query.limit, Offset::default(), query.starting_after)?;
-    let filter = AuditFilter {
-        subject: query.subject.plain(),
-        actor: query.actor.plain().map(|actor| actor.to_string()),
+    let list = ListAudit {
+        filter: AuditFilter {
+            subject: query.subject.plain(),
+            actor: query.actor.plain().map(|actor| actor.to_string()),
+        },
+        page,
+        is_long: false,
     };
-    let asked = LongList::Audit(filter.clone());
-    let list_of = async |is_long| {
-        let list = ListAudit {
-            filter,
-            page,
-            is_long,
-        };
-        call.list(list).await
-    };
+    let asked = LongList::Audit(list.filter.clone());
+    let list_of = async |is_long| call.list(ListAudit { is_long, ..list }).await;
     let slice = counted(&call, asked, page, list_of).await?;
     let mut response = listed(&call, &slice, |event| event.id);
     let records = slice.items.iter().map(AuditEventRecord::from);

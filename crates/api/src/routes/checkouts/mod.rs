@@ -136,10 +136,11 @@ async fn list_checkouts(
     QueryParams(query): QueryParams<ListCheckoutsQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let list = query.command()?;
-    let (filter, page) = (list.filter.clone(), list.page);
+    let page = list.page;
     call.remembered(async || {
+        let asked = LongList::Checkouts(list.filter.clone());
         let list_of = async |is_long| call.list(ListCheckouts { is_long, ..list }).await;
-        let slice = counted(&call, LongList::Checkouts(filter), page, list_of).await?;
+        let slice = counted(&call, asked, page, list_of).await?;
         let mut response = listed(&call, &slice, |view| view.checkout.id);
         let viewer = call.viewer();
         let records = slice

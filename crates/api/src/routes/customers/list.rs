@@ -62,20 +62,17 @@ pub(super) async fn list_customers(
     QueryParams(query): QueryParams<ListCustomersQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let page = page(query.limit, query.offset, query.starting_after)?;
-    let filter = CustomerFilter {
-        email: query.email.plain(),
-        metadata: wire::metadata(query.metadata)?,
+    let list = ListCustomers {
+        filter: CustomerFilter {
+            email: query.email.plain(),
+            metadata: wire::metadata(query.metadata)?,
+        },
+        page,
+        is_long: false,
     };
     call.remembered(async || {
-        let asked = LongList::Customers(filter.clone());
-        let list_of = async |is_long| {
-            let list = ListCustomers {
-                filter,
-                page,
-                is_long,
-            };
-            call.list(list).await
-        };
+        let asked = LongList::Customers(list.filter.clone());
+        let list_of = async |is_long| call.list(ListCustomers { is_long, ..list }).await;
         let slice = counted(&call, asked, page, list_of).await?;
         let mut response = listed(&call, &slice, |customer| customer.id);
         let records = slice.items.iter().map(CustomerRecord::new);
