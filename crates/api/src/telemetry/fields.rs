@@ -165,4 +165,31 @@ mod tests {
              quote=\"say \\\"hi\\\" \\\\\" plain=\"all of it\" number=7\n"
         );
     }
+    #[test]
+    fn a_terminal_shows_the_level_in_a_colour_and_what_is_said_plain() {
+        for (is_terminal, expected) in [
+            (
+                true,
+                "\u{1b}[33m WARN\u{1b}[0m \u{1b}[1mkey\u{1b}[0m\u{1b}[2m:\u{1b}[0m \
+                 \u{1b}[2mlessor\u{1b}[0m\u{1b}[2m:\u{1b}[0m careful\n",
+            ),
+            (false, " WARN key: lessor: careful\n"),
+        ] {
+            let lines = Lines::default();
+            let written = lines.clone();
+            let layer = tracing_subscriber::fmt::layer()
+                .fmt_fields(Fields)
+                .event_format(Human)
+                .with_ansi(is_terminal)
+                .with_writer(move || written.clone());
+            tracing::subscriber::with_default(tracing_subscriber::registry().with(layer), || {
+                let _entered = tracing::info_span!("key").entered();
+                tracing::warn!(target: "lessor", "careful");
+            });
+            let line = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+            let (when, said) = line.split_once(' ').unwrap();
+            assert_eq!(when.contains('\u{1b}'), is_terminal, "{when:?}");
+            assert_eq!(said, expected);
+        }
+    }
 }
