@@ -127,7 +127,7 @@ impl Database for TellingDatabase {
     }
 }
 
-/// A unit of work that tells of what it changes. Its stores are in `stores.rs`.
+/// A unit of work that tells of what it changes. Its stores are in `stores/`.
 pub(super) struct TellingWork {
     pub(super) inner: Box<dyn UnitOfWork>,
     teller: Arc<Teller>,
