@@ -3,9 +3,13 @@
 mod catalog;
 mod estate;
 mod leases;
+mod notices;
+mod work;
 
 use std::collections::BTreeSet;
 use std::fmt::{self, Debug};
+
+use chrono::TimeDelta;
 
 use self::estate::Estate;
 use super::shop::must;
@@ -14,6 +18,7 @@ use crate::ids::OrganizationId;
 use crate::ports::{
     Database, DeletedTerm, Edition, ProductPage, Reach, Removal, StoreError, UnitOfWork,
 };
+use crate::time::Timestamp;
 
 /// What every statement of every store does about the records of an organization when it is asked
 /// for them in nobody's name and in another organization's: nothing, and it tells of none. Its own
@@ -34,6 +39,8 @@ async fn ask_all(database: &dyn Database) -> BTreeSet<&'static str> {
         let mut inquiry = Inquiry::new(&estate, who).await;
         catalog::ask(&mut inquiry).await;
         leases::ask(&mut inquiry).await;
+        work::ask(&mut inquiry).await;
+        notices::ask(&mut inquiry).await;
         asked.append(&mut inquiry.asked);
     }
     asked
@@ -275,6 +282,13 @@ impl<'e, 'd> Inquiry<'e, 'd> {
         );
         done
     }
+}
+
+/// Later than anything that the estate has.
+fn late(inquiry: &Inquiry<'_, '_>) -> Timestamp {
+    let now = inquiry.estate.shop.make.tick();
+    now.checked_add_signed(TimeDelta::days(1_000))
+        .unwrap_or(now)
 }
 
 #[cfg(test)]
