@@ -2,6 +2,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::time::{Duration, Instant};
 
 use reqwest::Method;
 use reqwest::header::{CONTENT_TYPE, HeaderMap, HeaderValue};
@@ -9,6 +10,9 @@ use serde_json::Value;
 
 use crate::contract::Contract;
 use crate::refuse;
+
+/// For how long a key works that was revoked, and a second more.
+const REVOKED_WITHIN: Duration = Duration::from_secs(6);
 
 /// An organization's key, and the way to its server.
 #[derive(Clone, Debug)]
@@ -253,6 +257,23 @@ impl Client {
     /// Gets.
     pub async fn get(&self, path: &str) -> Reply {
         self.send("GET", path, &[], None).await
+    }
+
+    /// Gets until the key opens nothing any more, as one that was revoked does within five seconds. What was asked before
+    /// counts: a busy machine answers late.
+    ///
+    /// # Panics
+    /// When it opens something later than that.
+    pub async fn comes_to_nothing(&self, path: &str) {
+        let begun = Instant::now();
+        loop {
+            let asked = begun.elapsed();
+            let reply = self.get(path).await;
+            if reply.status != 200 {
+                return;
+            }
+            assert!(asked < REVOKED_WITHIN, "{reply}: the key lives on");
+        }
     }
 
     /// Deletes.

@@ -1,8 +1,6 @@
 //! Checkouts under races, in pages, in every state, and when rows are not what
 //! they must be.
 
-use std::time::Duration;
-
 use chrono::TimeDelta;
 use lessor_domain::access::Mode;
 use lessor_domain::audit::{AuditActorKind, AuditArea};
@@ -22,7 +20,7 @@ use lessor_domain::text::ExternalId;
 
 use super::leasing::{Leasing, RACERS, distinct, insert, race, somebody, somebody_in, wide};
 
-use super::support::skipped_on_a_cluster;
+use super::support::{skipped_on_a_cluster, until_somebody_waits};
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
 async fn one_open_checkout_for_a_customer_variant_and_term() {
@@ -149,13 +147,7 @@ async fn an_insert_waits_for_one_that_is_not_committed() {
                 inserted
             }
         });
-        // Until the database sees somebody wait for a lock.
-        let waits = "SELECT count(*) FROM pg_locks WHERE NOT granted";
-        tokio::time::timeout(Duration::from_secs(30), async {
-            while leasing.shop.test.query(waits).await != ["1"] {}
-        })
-        .await
-        .unwrap();
+        until_somebody_waits(&leasing.shop.test).await;
         let expected = if commits {
             uow.commit().await.unwrap();
             InsertedCheckout::Existing(Box::new(first))

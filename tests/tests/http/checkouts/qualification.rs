@@ -303,9 +303,10 @@ async fn settings_are_read_as_they_were_set() {
     put(json!({ "credit": "none" })).await.has(200);
     let begun = Instant::now();
     let refused = loop {
-        // In force within six seconds.
+        // In force within six seconds: when it was asked counts, not when the answer came.
+        let asked = begun.elapsed();
         let reply = put(json!({ "agreementTerms": "No smoking." })).await;
-        if reply.status != 200 || begun.elapsed() > Duration::from_secs(6) {
+        if reply.status != 200 || asked > Duration::from_secs(6) {
             break reply;
         }
     };
