@@ -126,7 +126,7 @@ async fn create_checkout(
         description = "A page of checkouts.",
         headers(
             ("Link" = String, description = "`rel=\"next\"`: the next page, if there is one."),
-            ("X-Total-Count" = u64, description = "How many there are in all, up to 1,000. Left out beyond, and with `startingAfter`.")
+            ("X-Total-Count" = u64, description = "How many there are in all, up to 1,000. Left out beyond, for up to half a minute after there were more, and with `startingAfter`.")
         )
     ))
 )]

@@ -52,7 +52,7 @@ struct ListCustomersQuery {
         description = "A page of customers.",
         headers(
             ("Link" = String, description = "`rel=\"next\"`: the next page, if there is one."),
-            ("X-Total-Count" = u64, description = "How many there are in all, up to 1,000. Left out beyond, and with `startingAfter`.")
+            ("X-Total-Count" = u64, description = "How many there are in all, up to 1,000. Left out beyond, for up to half a minute after there were more, and with `startingAfter`.")
         )
     ))
 )]
