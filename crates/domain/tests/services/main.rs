@@ -15,6 +15,7 @@ mod deposits;
 mod erasure;
 mod events;
 mod generation;
+mod jobs;
 mod journey;
 mod keys;
 mod links;

@@ -42,6 +42,8 @@ use crate::time::Timestamp;
 pub const JOB_LEASE: Duration = Duration::from_secs(45);
 /// How often a job is tried before it is put aside for a person.
 pub const MAX_ATTEMPTS: u32 = 25;
+/// How long jobs of others may wait at most while those are taken of whom there was more than room.
+const OTHERS_WAIT: TimeDelta = TimeDelta::milliseconds(100);
 /// After so long nothing comes any more of a request whose answer was lost.
 pub const SETTLED: TimeDelta = TimeDelta::minutes(10);
 /// After so many tries the pause is a quarter of an hour.
@@ -106,6 +108,26 @@ pub struct JobRunner {
     pub probe: Arc<dyn Probe>,
     /// The API key that has them carried out, where somebody plays a sandbox checkout forward.
     pub key: Option<ApiKeyPubId>,
+}
+
+/// Whose jobs were not all taken the last time. To look whose are due is dearer than to take some, and whoever had more
+/// than there was room for has more a moment later.
+#[derive(Debug, Clone, Default)]
+pub struct Hungry {
+    owners: Vec<OrganizationId>,
+    /// When it was looked whose are due.
+    looked: Option<Timestamp>,
+}
+
+impl Hungry {
+    /// Those who are to be asked first; none where it is to be looked who else has come since.
+    fn recall(&mut self, now: Timestamp) -> Option<Vec<OrganizationId>> {
+        let owners = std::mem::take(&mut self.owners);
+        let is_soon = self.looked.is_some_and(|looked| {
+            (TimeDelta::zero()..OTHERS_WAIT).contains(&now.signed_duration_since(looked))
+        });
+        (is_soon && !owners.is_empty()).then_some(owners)
+    }
 }
 
 /// What became of one try of a job.
@@ -221,7 +243,7 @@ impl JobRunner {
     /// # Errors
     /// [`Error::Store`] when the jobs cannot be taken.
     pub async fn run_due(&self, limit: u32) -> Result<usize, Error> {
-        let jobs = self.take(limit).await?;
+        let jobs = self.take(limit, &mut Hungry::default()).await?;
         for job in &jobs {
             self.carry_out(job).await?;
         }
@@ -231,33 +253,68 @@ impl JobRunner {
     /// Takes up to so many due jobs, each of another subject, of every organization that has some in
     /// equal shares: one that has many keeps nobody else's waiting. Whoever takes one
     /// [carries it out](Self::carry_out) or [hands it back](Self::hand_back) within the
-    /// [lease](Self::lease); after that others may take it.
+    /// [lease](Self::lease); after that others may take it. Those of whom there was more are asked first
+    /// the next time, where that is soon.
     ///
     /// # Errors
     /// [`Error::Store`].
-    pub async fn take(&self, limit: u32) -> Result<Vec<Job>, Error> {
+    pub async fn take(&self, limit: u32, hungry: &mut Hungry) -> Result<Vec<Job>, Error> {
         let now = self.clock.now();
+        let mut jobs = Vec::new();
+        if let Some(owners) = hungry.recall(now) {
+            hungry.owners = self.take_of_all(owners, now, limit, &mut jobs).await?;
+        }
+        let taken = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
+        let left = limit.saturating_sub(taken);
+        if left == 0 {
+            return Ok(jobs);
+        }
+        let owners = match self.owners_with_jobs(now).await {
+            Ok(owners) => owners,
+            Err(error) if jobs.is_empty() => return Err(error.into()),
+            // What was taken before is not left lying until its lease ends.
+            Err(_) => return Ok(jobs),
+        };
+        hungry.looked = Some(now);
+        hungry.owners = self.take_of_all(owners, now, left, &mut jobs).await?;
+        Ok(jobs)
+    }
+
+    /// Whose jobs are due, by chance in this order: nobody's work is always last.
+    async fn owners_with_jobs(&self, now: Timestamp) -> Result<Vec<OrganizationId>, StoreError> {
         let mut view = self.database.read(Reach::Server).await?;
         let mut owners = view.doors().owners_with(Errand::Jobs { due: now }).await?;
         drop(view);
         self.shuffle(&mut owners);
-        let mut jobs = Vec::new();
+        Ok(owners)
+    }
+
+    /// Takes up to so many more of these. Answers who has more: those that were not asked before those
+    /// of whom everything was taken that they were asked for.
+    async fn take_of_all(
+        &self,
+        mut owners: Vec<OrganizationId>,
+        now: Timestamp,
+        limit: u32,
+        jobs: &mut Vec<Job>,
+    ) -> Result<Vec<OrganizationId>, Error> {
         let mut left = limit;
         // Each round gives everybody who has work left an equal share of what is left.
         while left > 0 && !owners.is_empty() {
             let many = u32::try_from(owners.len()).unwrap_or(u32::MAX);
             let share = left.div_ceil(many);
-            let mut hungry = Vec::new();
+            let (mut unasked, mut hungry) = (Vec::new(), Vec::new());
             for owner in owners {
                 let most = share.min(left);
                 if most == 0 {
-                    break;
+                    unasked.push(owner);
+                    continue;
                 }
                 let taken = match self.take_of(owner, now, most).await {
                     Ok(taken) => taken,
                     Err(error) if jobs.is_empty() => return Err(error.into()),
                     // What was taken before is not left lying until its lease ends.
-                    Err(_) => return Ok(jobs),
+                    Err(_) => return Ok(Vec::new()),
                 };
                 let count = u32::try_from(taken.len()).unwrap_or(u32::MAX);
                 left = left.saturating_sub(count);
@@ -266,9 +323,10 @@ impl JobRunner {
                 }
                 jobs.extend(taken);
             }
-            owners = hungry;
+            unasked.append(&mut hungry);
+            owners = unasked;
         }
-        Ok(jobs)
+        Ok(owners)
     }
 
     async fn take_of(
@@ -283,7 +341,7 @@ impl JobRunner {
         Ok(taken)
     }
 
-    /// Puts them in an order by chance, so that nobody's work is always last.
+    /// Puts them in an order by chance.
     fn shuffle(&self, owners: &mut [OrganizationId]) {
         for last in (1..owners.len()).rev() {
             let mut bytes = [0_u8; 4];
