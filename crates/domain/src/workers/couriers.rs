@@ -4,14 +4,15 @@
 //! written in a third. Dying anywhere in between tells the endpoint again, under the same id: so it may
 //! hear of an event twice, and never of none.
 
-use std::collections::VecDeque;
 use std::sync::Arc;
 use std::time::Duration;
 
-use crate::ids::OrganizationId;
+use async_trait::async_trait;
+
+use super::rounds::{Round, Work};
 use crate::ports::{
     Clock, Database, DeliveryClaim, Entropy, Errand, EventMessage, EventRecords, IdGenerator,
-    Reach, StoreError, WebhookMessage, WebhookSender,
+    StoreError, UnitOfWork, WebhookMessage, WebhookSender,
 };
 use crate::secret::Secret;
 use crate::services::{Error, webhook_endpoints};
@@ -102,107 +103,49 @@ enum Contents {
     Gone,
 }
 
-/// Whose turn it still is of those who had deliveries when they were asked for last.
-#[derive(Debug, Clone, Default)]
-pub struct Round {
-    owners: VecDeque<OrganizationId>,
-}
+#[async_trait]
+impl Work for Courier {
+    type Piece = Delivery;
 
-impl Courier {
-    /// Takes up to so many deliveries that are due: organization by organization, in shares and in an
-    /// order by chance, and of each endpoint an equal share of its organization's, so that nobody who has
-    /// many keeps anybody else's waiting.
-    ///
-    /// # Errors
-    /// [`StoreError`], where none were taken.
-    pub async fn take(&self, limit: u32) -> Result<Vec<Delivery>, StoreError> {
-        self.take_in(&mut Round::default(), limit).await
+    const LEAST: u32 = LEAST_SHARE;
+
+    fn database(&self) -> &dyn Database {
+        &*self.database
     }
 
-    /// Like [`take`](Self::take), and goes on where the round was left the last time. Who has something is
-    /// asked once for each round, since that looks at every endpoint that there is.
-    ///
-    /// # Errors
-    /// [`StoreError`], where none were taken.
-    pub async fn take_in(
-        &self,
-        round: &mut Round,
-        limit: u32,
-    ) -> Result<Vec<Delivery>, StoreError> {
-        let was_under_way = !round.owners.is_empty();
-        let taken = self.take_of_round(round, limit).await?;
-        if taken.is_empty() && was_under_way {
-            // Those whose turn it still was have nothing any more; others may.
-            round.owners.clear();
-            return self.take_of_round(round, limit).await;
-        }
-        Ok(taken)
+    fn entropy(&self) -> &dyn Entropy {
+        &*self.entropy
     }
 
-    async fn take_of_round(
-        &self,
-        round: &mut Round,
-        limit: u32,
-    ) -> Result<Vec<Delivery>, StoreError> {
-        let now = self.clock.now();
-        if round.owners.is_empty() {
-            let mut view = self.database.read(Reach::Server).await?;
-            let errand = Errand::Deliveries { due: now };
-            let mut owners = view.doors().owners_with(errand).await?;
-            drop(view);
-            self.shuffle(&mut owners);
-            round.owners = owners.into();
-        }
-        let share_of = |left: u32, owners: &VecDeque<OrganizationId>| {
-            let many = u32::try_from(owners.len()).unwrap_or(u32::MAX);
-            left.div_ceil(many.max(1)).max(LEAST_SHARE)
-        };
-        let mut taken = Vec::new();
-        let mut left = limit;
-        let mut share = share_of(left, &round.owners);
-        let mut hungry = VecDeque::new();
-        while left > 0 {
-            let Some(owner) = round.owners.pop_front() else {
-                if hungry.is_empty() {
-                    break;
-                }
-                round.owners.append(&mut hungry);
-                share = share_of(left, &round.owners);
-                continue;
-            };
-            let most = share.min(left);
-            let claimed = match self.take_of(owner, now, most).await {
-                Ok(claimed) => claimed,
-                Err(error) if taken.is_empty() => return Err(error),
-                // What was taken before is not left lying until its lease ends.
-                Err(_) => return Ok(taken),
-            };
-            let count = u32::try_from(claimed.len()).unwrap_or(u32::MAX);
-            left = left.saturating_sub(count);
-            if count == most {
-                hungry.push_back(owner);
-            }
-            taken.extend(claimed);
-        }
-        Ok(taken)
+    fn errand(&self, now: Timestamp) -> Errand {
+        Errand::Deliveries { due: now }
     }
 
-    async fn take_of(
+    async fn claim(
         &self,
-        owner: OrganizationId,
+        uow: &mut dyn UnitOfWork,
         now: Timestamp,
         most: u32,
     ) -> Result<Vec<Delivery>, StoreError> {
-        let mut uow = self.database.begin(owner.into()).await?;
         let claim = DeliveryClaim {
             limit: most,
             per_endpoint: self.per_endpoint,
             lease: self.lease,
             slow_after: self.slow_after,
         };
-        let claimed = uow.deliveries().claim(now, claim).await?;
-        uow.commit().await?;
-        Ok(claimed)
+        uow.deliveries().claim(now, claim).await
+    }
+}
+
+impl Courier {
+    /// Takes up to so many deliveries that are due: organization by organization, in shares and in an
+    /// order by chance, and of each endpoint an equal share of its organization's, so that nobody who has
+    /// many keeps anybody else's waiting. Goes on where the round was left the last time.
+    ///
+    /// # Errors
+    /// [`StoreError`], where none were taken.
+    pub async fn take(&self, round: &mut Round, limit: u32) -> Result<Vec<Delivery>, StoreError> {
+        round.take(self, self.clock.now(), limit).await
     }
 
     fn chance(&self) -> u8 {
@@ -210,17 +153,6 @@ impl Courier {
         self.entropy.fill(&mut byte);
         let [chance] = byte;
         chance
-    }
-
-    /// Puts them in an order by chance, so that nobody is always last.
-    fn shuffle(&self, owners: &mut [OrganizationId]) {
-        for last in (1..owners.len()).rev() {
-            let mut bytes = [0_u8; 4];
-            self.entropy.fill(&mut bytes);
-            let chance = usize::try_from(u32::from_le_bytes(bytes)).unwrap_or(last);
-            let places = last.saturating_add(1);
-            owners.swap(last, chance.checked_rem(places).unwrap_or(last));
-        }
     }
 
     /// Gives a delivery that was taken back, so that others may take it at once.

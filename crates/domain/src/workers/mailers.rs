@@ -7,13 +7,15 @@
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use chrono::{Days, TimeDelta};
 
+use super::rounds::{Round, Work};
 use crate::access::Mode;
 use crate::cause::chain;
 use crate::checkout::{Checkout, Lifecycle};
 use crate::customer::Customer;
-use crate::ids::{AgreementPubId, CheckoutPubId, OrganizationId, WebhookEndpointPubId};
+use crate::ids::{AgreementPubId, CheckoutPubId, WebhookEndpointPubId};
 use crate::mail::{Mail, MailKind, MailModes, MailState, MailSubject, Posted, SuppressionReason};
 use crate::organization::Organization;
 use crate::ports::{
@@ -120,60 +122,41 @@ fn mailbox_of(customer: &Customer) -> Option<&Email> {
     Some(&customer.email).filter(|email| **email != nobody)
 }
 
-impl Mailer {
-    /// Takes up to so many mails that are due: organization by organization, in shares and in an order by
-    /// chance, so that nobody who has many keeps anybody else's waiting.
-    ///
-    /// # Errors
-    /// [`StoreError`], where none were taken.
-    pub async fn take(&self, limit: u32) -> Result<Vec<Mail>, StoreError> {
-        let now = self.clock.now();
-        let mut view = self.database.read(Reach::Server).await?;
-        let mut owners = view.doors().owners_with(Errand::Mails { due: now }).await?;
-        drop(view);
-        self.shuffle(&mut owners);
-        let mut taken = Vec::new();
-        let mut left = limit;
-        let mut waiting = u32::try_from(owners.len()).unwrap_or(u32::MAX);
-        for owner in owners {
-            let share = left.div_ceil(waiting.max(1));
-            waiting = waiting.saturating_sub(1);
-            if share == 0 {
-                break;
-            }
-            match self.take_of(owner, now, share).await {
-                Ok(claimed) => {
-                    left = left.saturating_sub(u32::try_from(claimed.len()).unwrap_or(u32::MAX));
-                    taken.extend(claimed);
-                }
-                Err(error) if taken.is_empty() => return Err(error),
-                // What was taken before is not left lying until its lease ends.
-                Err(_) => break,
-            }
-        }
-        Ok(taken)
+#[async_trait]
+impl Work for Mailer {
+    type Piece = Mail;
+
+    fn database(&self) -> &dyn Database {
+        &*self.database
     }
 
-    async fn take_of(
+    fn entropy(&self) -> &dyn Entropy {
+        &*self.entropy
+    }
+
+    fn errand(&self, now: Timestamp) -> Errand {
+        Errand::Mails { due: now }
+    }
+
+    async fn claim(
         &self,
-        owner: OrganizationId,
+        uow: &mut dyn UnitOfWork,
         now: Timestamp,
         most: u32,
     ) -> Result<Vec<Mail>, StoreError> {
-        let mut uow = self.database.begin(owner.into()).await?;
-        let claimed = uow.mails().claim(now, self.lease, most).await?;
-        uow.commit().await?;
-        Ok(claimed)
+        uow.mails().claim(now, self.lease, most).await
     }
+}
 
-    /// Puts them in an order by chance, so that nobody is always last.
-    fn shuffle(&self, owners: &mut [OrganizationId]) {
-        let mut seed = [0_u8; 16];
-        self.entropy.fill(&mut seed);
-        let turn = u128::from_le_bytes(seed);
-        let count = u128::try_from(owners.len()).unwrap_or(1).max(1);
-        let first = turn.checked_rem(count).unwrap_or(0);
-        owners.rotate_left(usize::try_from(first).unwrap_or(0));
+impl Mailer {
+    /// Takes up to so many mails that are due: organization by organization, in shares and in an order by
+    /// chance, so that nobody who has many keeps anybody else's waiting. Goes on where the round was left the
+    /// last time.
+    ///
+    /// # Errors
+    /// [`StoreError`], where none were taken.
+    pub async fn take(&self, round: &mut Round, limit: u32) -> Result<Vec<Mail>, StoreError> {
+        round.take(self, self.clock.now(), limit).await
     }
 
     /// Gives a mail that was taken back, so that others may take it at once.

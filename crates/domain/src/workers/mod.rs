@@ -15,6 +15,8 @@ pub mod inbox;
 pub mod jobs;
 pub mod mailers;
 pub mod reconcile;
+mod rounds;
 pub mod sandbox;
 
 pub use engine::Engine;
+pub use rounds::Round;

@@ -5,7 +5,7 @@ use lessor_domain::access::Mode;
 use lessor_domain::checkout::Effect;
 use lessor_domain::ids::OrganizationId;
 use lessor_domain::ports::{Clock as _, IdGenerator as _, JobSubject, NewJob};
-use lessor_domain::workers::jobs::Hungry;
+use lessor_domain::workers::Round;
 
 use crate::world::World;
 
@@ -39,8 +39,8 @@ async fn neighbour(world: &World) -> OrganizationId {
 }
 
 /// How many are taken of the world's own organization, and how many of the neighbour.
-async fn taken(world: &World, limit: u32, hungry: &mut Hungry) -> (usize, usize) {
-    let jobs = world.runner().take(limit, hungry).await.unwrap();
+async fn taken(world: &World, limit: u32, round: &mut Round) -> (usize, usize) {
+    let jobs = world.runner().take(round, limit).await.unwrap();
     let is_own = |organization| organization == world.organization.id;
     let own = jobs.iter().filter(|job| is_own(job.new.organization_id));
     let own = own.count();
@@ -54,10 +54,10 @@ async fn everybody_who_has_work_has_an_equal_share() {
     let neighbour = neighbour(&world).await;
     push(&world, world.organization.id, 20).await;
     push(&world, neighbour, 3).await;
-    let hungry = &mut Hungry::default();
-    assert_eq!(taken(&world, 4, hungry).await, (2, 2));
+    let round = &mut Round::default();
+    assert_eq!(taken(&world, 4, round).await, (2, 2));
     // One is left of the neighbour's, and what it does not need is the other's.
-    assert_eq!(taken(&world, 8, hungry).await, (7, 1));
+    assert_eq!(taken(&world, 8, round).await, (7, 1));
 }
 
 #[tokio::test]
@@ -67,12 +67,12 @@ async fn who_had_more_than_was_taken_is_asked_before_it_is_looked_who_else_has_w
     let neighbour = neighbour(&world).await;
     let own = world.organization.id;
     push(&world, own, 6).await;
-    let hungry = &mut Hungry::default();
-    assert_eq!(taken(&world, 2, hungry).await, (2, 0));
+    let round = &mut Round::default();
+    assert_eq!(taken(&world, 2, round).await, (2, 0));
     push(&world, neighbour, 4).await;
-    assert_eq!(taken(&world, 2, hungry).await, (2, 0), "nobody looked");
+    assert_eq!(taken(&world, 2, round).await, (2, 0), "nobody looked");
     // The last of its own leave room.
-    assert_eq!(taken(&world, 4, hungry).await, (2, 2));
+    assert_eq!(taken(&world, 4, round).await, (2, 2));
 }
 
 #[tokio::test]
@@ -82,11 +82,11 @@ async fn others_wait_no_longer_than_a_tenth_of_a_second() {
         world.work().await;
         let neighbour = neighbour(&world).await;
         push(&world, world.organization.id, 6).await;
-        let hungry = &mut Hungry::default();
-        assert_eq!(taken(&world, 1, hungry).await, (1, 0));
+        let round = &mut Round::default();
+        assert_eq!(taken(&world, 1, round).await, (1, 0));
         push(&world, neighbour, 6).await;
         world.clock.advance(TimeDelta::milliseconds(wait));
-        assert_eq!(taken(&world, 4, hungry).await, expected, "{wait} ms");
+        assert_eq!(taken(&world, 4, round).await, expected, "{wait} ms");
     }
 }
 
@@ -97,10 +97,10 @@ async fn who_was_not_asked_for_want_of_places_is_first_the_next_time() {
     let neighbour = neighbour(&world).await;
     push(&world, world.organization.id, 3).await;
     push(&world, neighbour, 3).await;
-    let hungry = &mut Hungry::default();
+    let round = &mut Round::default();
     let mut turns = Vec::new();
     for _ in 0..6 {
-        turns.push(taken(&world, 1, hungry).await);
+        turns.push(taken(&world, 1, round).await);
     }
     for pair in turns.chunks(2) {
         assert_ne!(pair[0], pair[1], "{turns:?}");

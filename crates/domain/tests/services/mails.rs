@@ -15,6 +15,7 @@ use lessor_domain::services::{Error, UseCase, mails};
 use lessor_domain::testing::{
     FakeMailSender, FakeMailWriter, FakeRecords, FakeWebhookSender, SentMail,
 };
+use lessor_domain::workers::Round;
 use lessor_domain::workers::couriers::{Courier, DELIVERY_LEASE, PER_ENDPOINT, SLOW_AFTER};
 use lessor_domain::workers::mailers::{Endings, MAIL_LEASE, Mailed, Mailer};
 
@@ -83,7 +84,7 @@ impl Post {
     /// Sends what is due, once. Gives what was sent and what became of each.
     async fn send(&self) -> (Vec<SentMail>, Vec<Mailed>) {
         let mut became = Vec::new();
-        for mail in self.mailer.take(100).await.unwrap() {
+        for mail in self.mailer.take(&mut Round::default(), 100).await.unwrap() {
             became.push(self.mailer.send(mail).await.unwrap());
         }
         (self.sender.sent(), became)
@@ -365,7 +366,7 @@ async fn an_organization_is_told_of_an_endpoint_that_is_gone() {
         per_endpoint: PER_ENDPOINT,
         slow_after: SLOW_AFTER,
     };
-    for delivery in courier.take(1).await.unwrap() {
+    for delivery in courier.take(&mut Round::default(), 1).await.unwrap() {
         courier.deliver(delivery).await.unwrap();
     }
     assert_eq!(post.sent().await, ["checkoutLink", "endpointDisabled"]);

@@ -20,8 +20,9 @@ use lessor_domain::testing::{FakeRecords, FakeWebhookSender, SentMessage, webhoo
 use lessor_domain::webhooks::{
     Delivery, DeliveryStatus, DisabledReason, MAX_ATTEMPTS, WebhookEndpoint, WebhookEndpointStatus,
 };
+use lessor_domain::workers::Round;
 use lessor_domain::workers::couriers::{
-    Courier, DELIVERY_LEASE, Delivered, PER_ENDPOINT, Round, SLOW_AFTER,
+    Courier, DELIVERY_LEASE, Delivered, PER_ENDPOINT, SLOW_AFTER,
 };
 
 use crate::world::World;
@@ -122,7 +123,7 @@ impl Post {
     /// Delivers what is due, until nothing is. Gives the ids of what was sent, in order.
     async fn deliver(&self) -> Vec<String> {
         loop {
-            let taken = self.courier.take(100).await.unwrap();
+            let taken = self.courier.take(&mut Round::default(), 100).await.unwrap();
             if taken.is_empty() {
                 let sent = self.sender.sent();
                 return sent.into_iter().map(|sent| sent.id).collect();
@@ -252,7 +253,7 @@ async fn a_checkout_keeps_its_order_until_something_fails() {
     let first = post.happens(one).await;
     let second = post.happens(one).await;
     let elsewhere = post.happens(other).await;
-    let taken = post.courier.take(100).await.unwrap();
+    let taken = post.courier.take(&mut Round::default(), 100).await.unwrap();
     let taken: Vec<EventPubId> = taken.iter().map(|it| it.new.event_id).collect();
     assert_eq!(taken, [first, elsewhere], "the second waits for the first");
     // The worker died over them.
@@ -268,7 +269,13 @@ async fn what_was_under_way_when_a_worker_died_is_sent_again() {
     let post = Post::open().await;
     let endpoint = post.endpoint(HOOK, &["*"]).await;
     let event = post.happens(post.checkout()).await;
-    let [taken] = post.courier.take(1).await.unwrap().try_into().unwrap();
+    let [taken] = post
+        .courier
+        .take(&mut Round::default(), 1)
+        .await
+        .unwrap()
+        .try_into()
+        .unwrap();
     assert_eq!(post.deliver().await, Vec::<String>::new());
     post.later(TimeDelta::seconds(31));
     assert_eq!(post.deliver().await, ids(&[event]));
@@ -289,7 +296,7 @@ async fn a_round_that_was_left_keeps_nobody_waiting() {
         let event = post.happens(post.checkout()).await;
         let [taken] = post
             .courier
-            .take_in(&mut round, 1)
+            .take(&mut round, 1)
             .await
             .unwrap()
             .try_into()
@@ -298,19 +305,13 @@ async fn a_round_that_was_left_keeps_nobody_waiting() {
         post.courier.deliver(taken).await.unwrap();
         // Whoever was served last may have nothing more, and is not all there is.
         post.happens(post.checkout()).await;
-        let rest = post.courier.take_in(&mut round, 10).await.unwrap();
+        let rest = post.courier.take(&mut round, 10).await.unwrap();
         assert_eq!(rest.len(), 1);
         post.courier
             .deliver(rest.into_iter().next().unwrap())
             .await
             .unwrap();
-        assert!(
-            post.courier
-                .take_in(&mut round, 10)
-                .await
-                .unwrap()
-                .is_empty()
-        );
+        assert!(post.courier.take(&mut round, 10).await.unwrap().is_empty());
     }
 }
 
@@ -325,7 +326,13 @@ async fn who_is_gone_is_disabled_and_others_are_told() {
         post.happens(post.checkout()).await,
     );
     // One at a time, so that the other waits when it is over.
-    let [taken] = post.courier.take(1).await.unwrap().try_into().unwrap();
+    let [taken] = post
+        .courier
+        .take(&mut Round::default(), 1)
+        .await
+        .unwrap()
+        .try_into()
+        .unwrap();
     assert_eq!(taken.new.event_id, first);
     let became = post.courier.deliver(taken).await.unwrap();
     assert_eq!(became, Delivered::Disabled(DisabledReason::Gone));
@@ -365,7 +372,7 @@ async fn who_is_gone_is_disabled_and_others_are_told() {
 
 impl Post {
     async fn deliver_quietly(&self) {
-        for delivery in self.courier.take(100).await.unwrap() {
+        for delivery in self.courier.take(&mut Round::default(), 100).await.unwrap() {
             self.courier.deliver(delivery).await.unwrap();
         }
     }
@@ -450,7 +457,7 @@ async fn a_dead_endpoint_costs_single_attempts() {
     };
     let mut taken = 0;
     loop {
-        let deliveries = courier.take(100).await.unwrap();
+        let deliveries = courier.take(&mut Round::default(), 100).await.unwrap();
         if deliveries.is_empty() {
             break;
         }
@@ -513,7 +520,7 @@ async fn what_is_gone_is_not_told() {
         post.endpoint(OTHER, &["*"]).await,
     );
     post.happens(post.checkout()).await;
-    let taken = post.courier.take(100).await.unwrap();
+    let taken = post.courier.take(&mut Round::default(), 100).await.unwrap();
     post.run(DeleteWebhookEndpoint { id: deleted.id })
         .await
         .unwrap();

@@ -8,7 +8,8 @@ use std::time::Duration;
 
 use lessor_domain::services::Error;
 use lessor_domain::webhooks::Delivery;
-use lessor_domain::workers::couriers::{Courier, Delivered, Round};
+use lessor_domain::workers::Round;
+use lessor_domain::workers::couriers::{Courier, Delivered};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
@@ -87,7 +88,7 @@ impl Dispatcher {
             let limit = free.available_permits().saturating_add(AHEAD);
             drop(place);
             let limit = u32::try_from(limit).unwrap_or(u32::MAX);
-            let taken = self.couriers.courier.take_in(&mut round, limit).await;
+            let taken = self.couriers.courier.take(&mut round, limit).await;
             note_access(&taken);
             match taken {
                 Ok(taken) if taken.is_empty() => {

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use lessor_domain::mail::{Mail, MailState};
 use lessor_domain::ports::StoreError;
+use lessor_domain::workers::Round;
 use lessor_domain::workers::mailers::{Mailed, Mailer};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::sleep;
@@ -43,13 +44,14 @@ impl Dispatcher {
 
     async fn dispatch(&self) {
         let free = Arc::new(Semaphore::new(self.mailers.at_once.get()));
+        let mut round = Round::default();
         let mut pause = POLL;
         loop {
             let Ok(first) = Arc::clone(&free).acquire_owned().await else {
                 // Nobody closes the semaphore.
                 return;
             };
-            let taken = self.take_with(&free, first).await;
+            let taken = self.take_with(&free, first, &mut round).await;
             note_access(&taken);
             match taken {
                 Ok(0) => {
@@ -72,13 +74,14 @@ impl Dispatcher {
         &self,
         free: &Arc<Semaphore>,
         first: OwnedSemaphorePermit,
+        round: &mut Round,
     ) -> Result<usize, StoreError> {
         let mut permits = vec![first];
         while let Ok(permit) = Arc::clone(free).try_acquire_owned() {
             permits.push(permit);
         }
         let limit = u32::try_from(permits.len()).unwrap_or(u32::MAX);
-        let mails = self.mailers.mailer.take(limit).await?;
+        let mails = self.mailers.mailer.take(round, limit).await?;
         let taken = mails.len();
         for (mail, permit) in mails.into_iter().zip(permits) {
             let mailer = self.mailers.mailer.clone();

@@ -14,7 +14,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use lessor_domain::ports::{Clock, Job};
-use lessor_domain::workers::jobs::{Hungry, JobResult, JobRunner};
+use lessor_domain::workers::Round;
+use lessor_domain::workers::jobs::{JobResult, JobRunner};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::{Instant, sleep, timeout, timeout_at};
 use tokio_util::sync::CancellationToken;
@@ -154,12 +155,12 @@ impl Dispatcher {
     async fn dispatch(&self) {
         let mut pause = POLL;
         let mut wanted = 1;
-        let mut hungry = Hungry::default();
+        let mut round = Round::default();
         loop {
             let free = self.free_places(wanted).await;
             wanted = 1;
             let most = free.len();
-            let taken = self.take_into(free, &mut hungry).await;
+            let taken = self.take_into(free, &mut round).await;
             note_access(&taken);
             match taken {
                 Ok(0) => {
@@ -203,10 +204,10 @@ impl Dispatcher {
     async fn take_into(
         &self,
         free: Vec<OwnedSemaphorePermit>,
-        hungry: &mut Hungry,
+        round: &mut Round,
     ) -> Result<usize, lessor_domain::services::Error> {
         let limit = u32::try_from(free.len()).unwrap_or(u32::MAX);
-        let jobs = self.runner.take(limit, hungry).await?;
+        let jobs = self.runner.take(round, limit).await?;
         let taken = jobs.len();
         for (job, place) in jobs.into_iter().zip(free) {
             let runner = self.runner.clone();

@@ -19,10 +19,12 @@ pub use self::sessions::WayBack;
 use std::sync::Arc;
 use std::time::Duration;
 
+use async_trait::async_trait;
 use chrono::TimeDelta;
 
 use futures_util::future::{Either, select};
 
+use super::rounds::{Round, Work};
 use crate::cause::chain;
 use crate::checkout::{Actor, AttentionReason, Circumstances, Effect, Event, Lifecycle, Refusal};
 use crate::customer::Profile;
@@ -31,7 +33,7 @@ use crate::ledger::{Authorization, Entry, HostedSession, Subscription};
 use crate::names::named_enum;
 use crate::ports::{
     Attempt, Capture, Clock, Database, Doubt, Entropy, Errand, IdGenerator, IdentityResult, Job,
-    JobSubject, NewAgreement, ProviderSet, Reach, StoreError, Timer, UnitOfWork,
+    JobSubject, NewAgreement, ProviderSet, StoreError, Timer, UnitOfWork,
 };
 use crate::pricing::Quote;
 use crate::services::{Error, moving};
@@ -42,8 +44,6 @@ use crate::time::Timestamp;
 pub const JOB_LEASE: Duration = Duration::from_secs(45);
 /// How often a job is tried before it is put aside for a person.
 pub const MAX_ATTEMPTS: u32 = 25;
-/// How long jobs of others may wait at most while those are taken of whom there was more than room.
-const OTHERS_WAIT: TimeDelta = TimeDelta::milliseconds(100);
 /// After so long nothing comes any more of a request whose answer was lost.
 pub const SETTLED: TimeDelta = TimeDelta::minutes(10);
 /// After so many tries the pause is a quarter of an hour.
@@ -108,26 +108,6 @@ pub struct JobRunner {
     pub probe: Arc<dyn Probe>,
     /// The API key that has them carried out, where somebody plays a sandbox checkout forward.
     pub key: Option<ApiKeyPubId>,
-}
-
-/// Whose jobs were not all taken the last time. To look whose are due is dearer than to take some, and whoever had more
-/// than there was room for has more a moment later.
-#[derive(Debug, Clone, Default)]
-pub struct Hungry {
-    owners: Vec<OrganizationId>,
-    /// When it was looked whose are due.
-    looked: Option<Timestamp>,
-}
-
-impl Hungry {
-    /// Those who are to be asked first; none where it is to be looked who else has come since.
-    fn recall(&mut self, now: Timestamp) -> Option<Vec<OrganizationId>> {
-        let owners = std::mem::take(&mut self.owners);
-        let is_soon = self.looked.is_some_and(|looked| {
-            (TimeDelta::zero()..OTHERS_WAIT).contains(&now.signed_duration_since(looked))
-        });
-        (is_soon && !owners.is_empty()).then_some(owners)
-    }
 }
 
 /// What became of one try of a job.
@@ -237,13 +217,39 @@ impl From<StoreError> for Setback {
     }
 }
 
+#[async_trait]
+impl Work for JobRunner {
+    type Piece = Job;
+
+    fn database(&self) -> &dyn Database {
+        &*self.database
+    }
+
+    fn entropy(&self) -> &dyn Entropy {
+        &*self.entropy
+    }
+
+    fn errand(&self, now: Timestamp) -> Errand {
+        Errand::Jobs { due: now }
+    }
+
+    async fn claim(
+        &self,
+        uow: &mut dyn UnitOfWork,
+        now: Timestamp,
+        most: u32,
+    ) -> Result<Vec<Job>, StoreError> {
+        uow.jobs().claim(now, self.lease, most).await
+    }
+}
+
 impl JobRunner {
     /// Delivers up to so many due jobs. Answers how many it took.
     ///
     /// # Errors
     /// [`Error::Store`] when the jobs cannot be taken.
     pub async fn run_due(&self, limit: u32) -> Result<usize, Error> {
-        let jobs = self.take(limit, &mut Hungry::default()).await?;
+        let jobs = self.take(&mut Round::default(), limit).await?;
         for job in &jobs {
             self.carry_out(job).await?;
         }
@@ -251,105 +257,14 @@ impl JobRunner {
     }
 
     /// Takes up to so many due jobs, each of another subject, of every organization that has some in
-    /// equal shares: one that has many keeps nobody else's waiting. Whoever takes one
-    /// [carries it out](Self::carry_out) or [hands it back](Self::hand_back) within the
-    /// [lease](Self::lease); after that others may take it. Those of whom there was more are asked first
-    /// the next time, where that is soon.
+    /// equal shares: one that has many keeps nobody else's waiting. Goes on where the round was left the
+    /// last time. Whoever takes one [carries it out](Self::carry_out) or [hands it back](Self::hand_back)
+    /// within the [lease](Self::lease); after that others may take it.
     ///
     /// # Errors
-    /// [`Error::Store`].
-    pub async fn take(&self, limit: u32, hungry: &mut Hungry) -> Result<Vec<Job>, Error> {
-        let now = self.clock.now();
-        let mut jobs = Vec::new();
-        if let Some(owners) = hungry.recall(now) {
-            hungry.owners = self.take_of_all(owners, now, limit, &mut jobs).await?;
-        }
-        let taken = u32::try_from(jobs.len()).unwrap_or(u32::MAX);
-        let left = limit.saturating_sub(taken);
-        if left == 0 {
-            return Ok(jobs);
-        }
-        let owners = match self.owners_with_jobs(now).await {
-            Ok(owners) => owners,
-            Err(error) if jobs.is_empty() => return Err(error.into()),
-            // What was taken before is not left lying until its lease ends.
-            Err(_) => return Ok(jobs),
-        };
-        hungry.looked = Some(now);
-        hungry.owners = self.take_of_all(owners, now, left, &mut jobs).await?;
-        Ok(jobs)
-    }
-
-    /// Whose jobs are due, by chance in this order: nobody's work is always last.
-    async fn owners_with_jobs(&self, now: Timestamp) -> Result<Vec<OrganizationId>, StoreError> {
-        let mut view = self.database.read(Reach::Server).await?;
-        let mut owners = view.doors().owners_with(Errand::Jobs { due: now }).await?;
-        drop(view);
-        self.shuffle(&mut owners);
-        Ok(owners)
-    }
-
-    /// Takes up to so many more of these. Answers who has more: those that were not asked before those
-    /// of whom everything was taken that they were asked for.
-    async fn take_of_all(
-        &self,
-        mut owners: Vec<OrganizationId>,
-        now: Timestamp,
-        limit: u32,
-        jobs: &mut Vec<Job>,
-    ) -> Result<Vec<OrganizationId>, Error> {
-        let mut left = limit;
-        // Each round gives everybody who has work left an equal share of what is left.
-        while left > 0 && !owners.is_empty() {
-            let many = u32::try_from(owners.len()).unwrap_or(u32::MAX);
-            let share = left.div_ceil(many);
-            let (mut unasked, mut hungry) = (Vec::new(), Vec::new());
-            for owner in owners {
-                let most = share.min(left);
-                if most == 0 {
-                    unasked.push(owner);
-                    continue;
-                }
-                let taken = match self.take_of(owner, now, most).await {
-                    Ok(taken) => taken,
-                    Err(error) if jobs.is_empty() => return Err(error.into()),
-                    // What was taken before is not left lying until its lease ends.
-                    Err(_) => return Ok(Vec::new()),
-                };
-                let count = u32::try_from(taken.len()).unwrap_or(u32::MAX);
-                left = left.saturating_sub(count);
-                if count == most {
-                    hungry.push(owner);
-                }
-                jobs.extend(taken);
-            }
-            unasked.append(&mut hungry);
-            owners = unasked;
-        }
-        Ok(owners)
-    }
-
-    async fn take_of(
-        &self,
-        owner: OrganizationId,
-        now: Timestamp,
-        most: u32,
-    ) -> Result<Vec<Job>, StoreError> {
-        let mut uow = self.database.begin(owner.into()).await?;
-        let taken = uow.jobs().claim(now, self.lease, most).await?;
-        uow.commit().await?;
-        Ok(taken)
-    }
-
-    /// Puts them in an order by chance.
-    fn shuffle(&self, owners: &mut [OrganizationId]) {
-        for last in (1..owners.len()).rev() {
-            let mut bytes = [0_u8; 4];
-            self.entropy.fill(&mut bytes);
-            let chance = usize::try_from(u32::from_le_bytes(bytes)).unwrap_or(last);
-            let places = last.saturating_add(1);
-            owners.swap(last, chance.checked_rem(places).unwrap_or(last));
-        }
+    /// [`StoreError`], where none were taken.
+    pub async fn take(&self, round: &mut Round, limit: u32) -> Result<Vec<Job>, StoreError> {
+        round.take(self, self.clock.now(), limit).await
     }
 
     /// Gives a job that was taken back, so that others may take it at once. A call
