@@ -43,6 +43,6 @@ pub(crate) async fn read_whole(
         if after != before {
             return after.whole - before.whole;
         }
-        patience.spend("the tables were not read");
+        patience.spend(&format!("{tables} were not read"));
     }
 }
