@@ -202,8 +202,8 @@ impl Shop {
                 writer.act(checkout, "fulfill", body).await.ok();
             }
             "a new product" => {
-                let product = writer.product(json!({ "name": "City bike" })).await;
-                writer.variant_of(&product, "CITY", json!({})).await;
+                let product = writer.product(json!({ "name": "Touring bike" })).await;
+                writer.variant_of(&product, "TOUR", json!({})).await;
             }
             "an erased customer" => {
                 let path = format!("{}/erase", self.path("customer"));
@@ -262,6 +262,48 @@ async fn what_is_remembered_is_what_is_read_anew() {
             differs |= first != *before;
         }
         assert!(differs, "{what}: nothing shows that it changed");
+    }
+    drop(writing);
+}
+
+/// Where an organization's records change all the time, those that do not are remembered.
+#[tokio::test(flavor = "multi_thread")]
+async fn what_changes_has_nothing_else_forgotten() {
+    let reading = Server::start(BINARY, &["--no-worker"]).await;
+    let writing = reading.beside(&["--no-worker"]).await;
+    let shop = Shop::new(&reading, &writing).await;
+    let other = shop.writer.product(json!({ "name": "City bike" })).await;
+    shop.writer.variant_of(&other, "CITY", json!({})).await;
+    shop.writer
+        .advance(&shop.checkout, "orderConfirmed")
+        .await
+        .ok();
+    let [product, variant, customer, checkout] =
+        ["product", "variant", "customer", "checkout"].map(|what| (shop.path(what), None));
+    let list = ("/v1/products?limit=1".to_owned(), None);
+    let all = [&product, &variant, &customer, &checkout, &list];
+    let reads = all.map(Read::clone);
+    for (what, still) in [
+        ("a new checkout", &all[..]),
+        ("a customer", &[&product, &variant, &checkout, &list]),
+        ("a checkout", &[&product, &variant, &customer, &list]),
+        ("a lease term", &all),
+        ("a variant", &[&product, &customer, &checkout, &list]),
+        ("a product", &[&customer, &checkout]),
+        ("a new product", &[&product, &variant, &customer, &checkout]),
+    ] {
+        learn(&shop.reader, &reads).await;
+        let before = hits(&shop.reader).await;
+        if what == "a new checkout" {
+            shop.writer.checkout("CITY", "ada@example.com").await;
+        } else {
+            shop.change(what, &writing).await;
+        }
+        for read in still {
+            ask(&shop.reader, read, &[]).await.has(200);
+        }
+        let after = hits(&shop.reader).await;
+        assert_eq!(after, before + still.len(), "{what}: {still:?}");
     }
     drop(writing);
 }

@@ -22,7 +22,7 @@ const ANEW: [(&str, &str); 2] = [
 ];
 
 /// With what a remembered answer is asked about.
-const EDITION: &str = "SELECT coalesce(sum(last_sequence)";
+const EDITION: &str = "SELECT coalesce(sum(last_sequence) FILTER";
 
 /// A request and what it carries.
 type Request = (&'static str, String, Option<Value>);

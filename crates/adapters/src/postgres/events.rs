@@ -9,14 +9,14 @@ use async_trait::async_trait;
 use diesel::dsl::min;
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{BigInt, Bool, Integer, Text};
+use diesel::sql_types::{self, Array, BigInt, Bool, Integer, Text};
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
 use lessor_domain::events::{
     Contents, EventHead, EventSubject, EventSubjectKind, EventType, NewEvent, NumberedEvent,
 };
 use lessor_domain::ids::{CustomerPubId, EventPubId, OrganizationId};
-use lessor_domain::ports::{Edition, EventFilter, EventStore, Scope, StoreError, Stretch};
+use lessor_domain::ports::{Changes, Edition, EventFilter, EventStore, Scope, StoreError, Stretch};
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -63,21 +63,100 @@ DELETE FROM events WHERE organization_id = $1 AND id IN (
     ORDER BY id LIMIT $3
 )";
 
-/// In one statement, so that an event that gets its number meanwhile is either counted or waits.
-const EDITION: &str = "\
-SELECT coalesce(sum(last_sequence), 0)::bigint AS told,
+/// How far an organization's feeds are. In one statement, so that an event that gets its number meanwhile is either
+/// counted or waits.
+macro_rules! edition_and {
+    ($($more:literal)?) => {
+        concat!(
+            "SELECT coalesce(sum(last_sequence) FILTER (WHERE mode = 'live'), 0)::bigint AS live,
+    coalesce(sum(last_sequence) FILTER (WHERE mode = 'sandbox'), 0)::bigint AS sandbox,
     EXISTS (SELECT FROM unnumbered_events WHERE organization_id = $1) AS is_behind,
-    coalesce((SELECT version FROM organizations WHERE id = $1), 0) AS organization
-FROM event_feeds WHERE organization_id = $1";
+    coalesce((SELECT version FROM organizations WHERE id = $1), 0) AS organization",
+            $($more,)?
+            "\nFROM event_feeds WHERE organization_id = $1"
+        )
+    };
+}
+
+const EDITION: &str = edition_and!();
+
+/// The same with what was told of since. Its limits stand in the text: with a parameter it would be planned anew each time.
+const CHANGES: &str = concat!(
+    "WITH changed AS MATERIALIZED (
+    (SELECT subject_type, subject_id, true AS has_number FROM events
+    WHERE organization_id = $1 AND mode = 'live' AND sequence > $2 ORDER BY sequence LIMIT 257)
+    UNION ALL
+    (SELECT subject_type, subject_id, true FROM events
+    WHERE organization_id = $1 AND mode = 'sandbox' AND sequence > $3 ORDER BY sequence LIMIT 257)
+    UNION ALL
+    (SELECT subject_type, subject_id, false FROM unnumbered_events WHERE organization_id = $1 LIMIT 257)
+)
+",
+    edition_and!(
+        ",
+    (SELECT coalesce(array_agg(subject_type), '{}') FROM changed) AS kinds,
+    (SELECT coalesce(array_agg(subject_id), '{}') FROM changed) AS subjects,
+    (SELECT count(*) FROM changed WHERE has_number) AS numbered"
+    )
+);
 
 #[derive(QueryableByName)]
 struct EditionRow {
     #[diesel(sql_type = BigInt)]
-    told: i64,
+    live: i64,
+    #[diesel(sql_type = BigInt)]
+    sandbox: i64,
     #[diesel(sql_type = Bool)]
     is_behind: bool,
     #[diesel(sql_type = BigInt)]
     organization: i64,
+}
+
+impl From<&EditionRow> for Edition {
+    fn from(row: &EditionRow) -> Self {
+        Self {
+            live: row_count(row.live),
+            sandbox: row_count(row.sandbox),
+            organization: row.organization,
+        }
+    }
+}
+
+#[derive(QueryableByName)]
+struct ChangesRow {
+    #[diesel(embed)]
+    edition: EditionRow,
+    #[diesel(sql_type = Array<Text>)]
+    kinds: Vec<String>,
+    #[diesel(sql_type = Array<sql_types::Uuid>)]
+    subjects: Vec<Uuid>,
+    #[diesel(sql_type = BigInt)]
+    numbered: i64,
+}
+
+impl ChangesRow {
+    /// The records that changed since the edition; none where not all of them are there.
+    fn records(&self, since: &Edition) -> Result<Option<Vec<EventSubject>>, StoreError> {
+        let edition = Edition::from(&self.edition);
+        let numbered = row_count(self.numbered);
+        let waiting = self.subjects.len().saturating_sub(saturating(numbered));
+        let is_all = edition.organization == since.organization
+            && edition.told().saturating_sub(since.told()) == numbered
+            && waiting <= saturating(Changes::NAMED.into());
+        if !is_all {
+            return Ok(None);
+        }
+        let both = self.kinds.iter().zip(&self.subjects);
+        let records = both.map(|(kind, id)| {
+            let kind = Place::new("events", id).parse("subject_type", kind)?;
+            Ok(EventSubject::from_parts(kind, *id))
+        });
+        records.collect::<Result<_, StoreError>>().map(Some)
+    }
+}
+
+fn saturating(count: u64) -> usize {
+    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 #[derive(QueryableByName)]
@@ -414,19 +493,47 @@ impl EventStore for PgUnitOfWork {
         Ok(last.map_or(0, row_count))
     }
 
-    async fn edition(&mut self, organization: OrganizationId) -> Result<Edition, StoreError> {
-        static TEXT: kept::Text = kept::Text::new();
+    async fn changes(
+        &mut self,
+        organization: OrganizationId,
+        since: Option<Edition>,
+    ) -> Result<Changes, StoreError> {
+        static SHORT: kept::Text = kept::Text::new();
+        static LONG: kept::Text = kept::Text::new();
         self.write_down().await?;
         let row: EditionRow = diesel::sql_query(EDITION)
             .bind::<BigInt, _>(organization.get())
-            .kept_as(&TEXT)
+            .kept_as(&SHORT)
             .get_result(self.connection()?)
             .await
             .map_err(store_error)?;
-        Ok(Edition {
-            told: row_count(row.told),
+        let edition = Edition::from(&row);
+        let unnamed = |records| Changes {
+            edition,
             is_behind: row.is_behind,
-            organization: row.organization,
+            records,
+        };
+        let Some(since) = since.filter(|since| since.organization == edition.organization) else {
+            return Ok(unnamed(None));
+        };
+        if edition == since && !row.is_behind {
+            return Ok(unnamed(Some(Vec::new())));
+        }
+        if edition.told().saturating_sub(since.told()) > Changes::NAMED.into() {
+            return Ok(unnamed(None));
+        }
+        let row: ChangesRow = diesel::sql_query(CHANGES)
+            .bind::<BigInt, _>(organization.get())
+            .bind::<BigInt, _>(i64::try_from(since.live).unwrap_or(i64::MAX))
+            .bind::<BigInt, _>(i64::try_from(since.sandbox).unwrap_or(i64::MAX))
+            .kept_as(&LONG)
+            .get_result(self.connection()?)
+            .await
+            .map_err(store_error)?;
+        Ok(Changes {
+            edition: Edition::from(&row.edition),
+            is_behind: row.edition.is_behind,
+            records: row.records(&since)?,
         })
     }
 
@@ -484,7 +591,7 @@ impl EventStore for PgUnitOfWork {
         session.send_ahead("SET LOCAL lessor.purging = 'events'");
         let purged = diesel::sql_query(PURGE)
             .bind::<BigInt, _>(owner)
-            .bind::<diesel::sql_types::Timestamptz, _>(before)
+            .bind::<sql_types::Timestamptz, _>(before)
             .bind::<Integer, _>(i32::try_from(limit).unwrap_or(i32::MAX))
             .execute(session.connection())
             .await

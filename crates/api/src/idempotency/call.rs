@@ -121,7 +121,7 @@ impl Call {
         Ok(use_case.run(&mut *view, &self.context()).await?)
     }
 
-    /// Answers a read: as it was answered before, where no record of the organization has changed since, else anew.
+    /// Answers a read: as it was answered before, where nothing has changed since that the answer [shows](crate::state::journal::Shows), else anew.
     ///
     /// # Errors
     /// Those of the answer; the stores cannot be reached.
@@ -155,18 +155,20 @@ impl Call {
             }
         };
         let (reads, organization) = (&self.state().reads, self.access().organization_id);
-        let edition = self.state().editions.now(reads, organization).await?;
-        if let Some(known) = known.filter(|known| known.is_true(&edition)) {
+        let editions = &self.state().editions;
+        let moment = editions.now(reads, organization).await?;
+        if let Some(known) = &known
+            && editions.is_still(organization, &known.shows, known.moment)
+        {
             return Ok(known.respond());
         }
         Remembered::missed();
-        remembered.see(organization, edition);
-        if edition.is_behind {
+        if moment.is_behind {
             // Who wrote what has no number may not be there any more to number it.
             self.state().feeds.number(organization);
         }
         let response = answer().await?;
-        Ok(remembered.learn(question, edition, response))
+        Ok(remembered.learn(question, known.as_deref(), moment, response))
     }
 
     /// What is asked, where it may have been answered before: unless the caller wants it anew, or says what it has to show.

@@ -1,4 +1,4 @@
-//! The editions of organizations' records, asked for by many together.
+//! What has changed of organizations' records, asked for by many together.
 //!
 //! To ask the database takes several times what an answer does that is remembered. So nobody asks alone while others do: whoever comes
 //! while a question is under way waits for the next one, with all who come meanwhile. Each is told of a question that began after they
@@ -6,43 +6,75 @@
 
 use std::collections::HashMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use futures_util::FutureExt as _;
 use futures_util::future::{Shared, WeakShared};
 use lessor_domain::ids::OrganizationId;
-use lessor_domain::ports::{Database, Edition};
+use lessor_domain::ports::{Changes, Database};
+use quick_cache::sync::Cache;
 use tokio::sync::oneshot::{self, Receiver};
 use tokio::task::yield_now;
 use tokio::time::timeout;
 
 use crate::http::error::ApiError;
+use crate::state::journal::{Journal, Shows};
 
 /// For how long those who come are gathered at most while a question is under way.
 const GATHERED: Duration = Duration::from_millis(20);
+/// The most organizations of which it is known what changed when.
+const JOURNALS: usize = 1024;
+
+/// When the database was asked what has changed.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Moment {
+    /// Of two that differ the later has the higher, whichever organization was asked about.
+    pub(crate) number: u64,
+    /// Whether there were events without a number.
+    pub(crate) is_behind: bool,
+}
 
 /// Told when the question is answered; nothing comes of one whose runtime ends.
-type Answered = Shared<Receiver<Result<Edition, ApiError>>>;
+type Answered = Shared<Receiver<Result<Moment, ApiError>>>;
 
-/// The questions of a process. Cloning it shares them.
-#[derive(Clone, Default)]
-pub(crate) struct Editions(Arc<Mutex<HashMap<OrganizationId, Asked>>>);
+/// The questions of a process, and what is known by them. Cloning it shares them.
+#[derive(Clone)]
+pub(crate) struct Editions(Arc<Inner>);
+
+struct Inner {
+    asked: Mutex<HashMap<OrganizationId, Asked>>,
+    journals: Cache<OrganizationId, Arc<Mutex<Journal>>>,
+    last: AtomicU64,
+}
 
 /// What is asked about an organization.
 #[derive(Default)]
 struct Asked {
-    under_way: Option<WeakShared<Receiver<Result<Edition, ApiError>>>>,
+    under_way: Option<WeakShared<Receiver<Result<Moment, ApiError>>>>,
     /// Has not begun.
-    next: Option<WeakShared<Receiver<Result<Edition, ApiError>>>>,
+    next: Option<WeakShared<Receiver<Result<Moment, ApiError>>>>,
+}
+
+fn locked<T>(of: &Mutex<T>) -> MutexGuard<'_, T> {
+    of.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
 impl Editions {
-    fn all(&self) -> MutexGuard<'_, HashMap<OrganizationId, Asked>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    pub(crate) fn new() -> Self {
+        Self(Arc::new(Inner {
+            asked: Mutex::default(),
+            journals: Cache::new(JOURNALS),
+            last: AtomicU64::new(0),
+        }))
     }
 
-    /// The edition of the organization's records, now. Where nobody else is about to ask, the database is asked.
+    fn all(&self) -> MutexGuard<'_, HashMap<OrganizationId, Asked>> {
+        locked(&self.0.asked)
+    }
+
+    /// Sees what has changed of the organization's records. Where nobody else is about to ask, the database is asked.
     ///
     /// # Errors
     /// The database's.
@@ -50,9 +82,41 @@ impl Editions {
         &self,
         database: &Arc<dyn Database>,
         organization: OrganizationId,
-    ) -> Result<Edition, ApiError> {
+    ) -> Result<Moment, ApiError> {
         let answered = self.next(database, organization).await;
-        answered.map_err(|_| ApiError::internal("whoever asked for an edition is gone"))?
+        answered.map_err(|_| ApiError::internal("whoever asked what has changed is gone"))?
+    }
+
+    /// Whether nothing of the organization's that is shown has changed since that moment, as far as was seen.
+    pub(crate) fn is_still(
+        &self,
+        organization: OrganizationId,
+        shown: &Shows,
+        moment: Moment,
+    ) -> bool {
+        let journal = self.0.journals.get(&organization);
+        journal.is_some_and(|journal| locked(&journal).is_still(shown, moment.number))
+    }
+
+    /// Notes what has changed, and when that was seen.
+    fn enter(&self, organization: OrganizationId, changes: &Changes) -> Moment {
+        let Inner { journals, last, .. } = &*self.0;
+        let moment = |number| Moment {
+            number,
+            is_behind: changes.is_behind,
+        };
+        let next = || last.fetch_add(1, Ordering::Relaxed).saturating_add(1);
+        if let Some(journal) = journals.get(&organization) {
+            // With the journal locked: of two who note something in it the later has the higher number.
+            let mut journal = locked(&journal);
+            let now = next();
+            journal.enter(changes, now);
+            return moment(now);
+        }
+        let now = next();
+        let journal = Journal::new(changes.edition, now);
+        journals.insert(organization, Arc::new(Mutex::new(journal)));
+        moment(now)
     }
 
     /// The answer to the question that begins next.
@@ -70,9 +134,9 @@ impl Editions {
         let (editions, database) = (self.clone(), Arc::clone(database));
         // A task of its own: connections belong to the runtime of whoever has them, and those who wait may be on others.
         tokio::spawn(async move {
-            let edition = editions.ask(&*database, organization, before).await;
+            let moment = editions.ask(&*database, organization, before).await;
             // Nobody waits any more, or they are told.
-            let _ = tell.send(edition);
+            let _ = tell.send(moment);
         });
         next
     }
@@ -82,7 +146,7 @@ impl Editions {
         database: &dyn Database,
         organization: OrganizationId,
         before: Option<Answered>,
-    ) -> Result<Edition, ApiError> {
+    ) -> Result<Moment, ApiError> {
         match before {
             // Its answer is of before whoever waits for this one came. Where it does not come, nobody waits for it.
             Some(before) => drop(timeout(GATHERED, before).await),
@@ -92,11 +156,15 @@ impl Editions {
         if let Some(asked) = self.all().get_mut(&organization) {
             asked.under_way = asked.next.take();
         }
-        let edition = async {
+        let journal = self.0.journals.get(&organization);
+        let since = journal.map(|journal| locked(&journal).edition());
+        let changes = async {
             let mut view = database.read(organization.into()).await?;
-            Ok(view.events().edition(organization).await?)
+            Ok(view.events().changes(organization, since).await?)
         };
-        let edition = edition.await;
+        let moment = changes
+            .await
+            .map(|changes| self.enter(organization, &changes));
         let mut all = self.all();
         if all
             .get(&organization)
@@ -104,7 +172,7 @@ impl Editions {
         {
             all.remove(&organization);
         }
-        edition
+        moment
     }
 }
 
@@ -160,11 +228,11 @@ mod tests {
                     begun: AtomicUsize::new(0),
                     let_through: Semaphore::new(0),
                 }),
-                editions: Editions::default(),
+                editions: Editions::new(),
             }
         }
 
-        fn ask(&self) -> JoinHandle<Result<Edition, ApiError>> {
+        fn ask(&self) -> JoinHandle<Result<Moment, ApiError>> {
             let (editions, database) = (self.editions.clone(), Arc::clone(&self.gate));
             tokio::spawn(async move {
                 let database: Arc<dyn Database> = database;

@@ -2,6 +2,7 @@
 
 pub(crate) mod editions;
 pub mod feeds;
+pub(crate) mod journal;
 pub mod price_revisions;
 pub mod pricing_summaries;
 pub(crate) mod remembered;
@@ -204,7 +205,7 @@ impl AppState {
             summaries: SummaryCache::new(settings.summary_cache_ttl),
             prices: PriceRevisions::default(),
             remembered: Remembered::new(),
-            editions: Editions::default(),
+            editions: Editions::new(),
             product_totals: ProductTotals::default(),
             product_counts: Arc::new(Cache::new(TOTALS)),
             checkout_totals: CheckoutTotals::default(),

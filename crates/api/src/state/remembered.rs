@@ -1,7 +1,7 @@
 //! Answers to reads, and how long they are true.
 //!
-//! Whoever asks the same again is answered the same as long as the [edition](Edition) of the organization's records is the
-//! same. The edition is asked for each time, in the name of the organization: an answer that is remembered is as new as one that
+//! Whoever asks the same again is answered the same as long as nothing of that has changed which the answer [shows](Shows). What
+//! has is asked each time, in the name of the organization: an answer that is remembered is as new as one that
 //! is read anew, whichever process changed what. One short statement takes the place of those of the read.
 
 use std::fmt;
@@ -17,12 +17,14 @@ use actix_web::http::header::{HeaderName, HeaderValue};
 use actix_web::http::uri::PathAndQuery;
 use actix_web::web::Bytes;
 use lessor_domain::access::{Access, KeyKind, Mode, Permissions};
+use lessor_domain::events::EventSubject;
 use lessor_domain::ids::OrganizationId;
-use lessor_domain::ports::Edition;
 use quick_cache::Weighter;
 use quick_cache::sync::Cache;
 use tokio::time::sleep;
 
+use crate::state::editions::Moment;
+use crate::state::journal::Shows;
 use crate::telemetry::REMEMBERED;
 
 /// Most memory that answers take, in bytes.
@@ -31,13 +33,11 @@ const MEMORY_MAX: u64 = 64 * 1024 * 1024;
 const ANSWERS: usize = 16 * 1024;
 /// The largest answer that is remembered, in bytes.
 const LARGEST: usize = 1024 * 1024;
-/// For how long an answer is remembered: what somebody changes in the database by hand no edition tells of.
+/// For how long an answer is remembered: what somebody changes in the database by hand no event tells of.
 const REMEMBERED_FOR: Duration = Duration::from_secs(60);
-/// For how long an organization's records are read anew once one was seen to change: where they change all the time, the
-/// edition would be asked for in vain each time.
+/// For how long a question is answered anew whose answer was true for no longer: where it changes all the time, it would be asked in
+/// vain each time whether it has.
 const RESTLESS_FOR: Duration = Duration::from_secs(1);
-/// The most organizations of which that is known.
-const SEEN: usize = 1024;
 /// Of how many questions it is known that somebody asked them: what is asked once is not worth a statement.
 const ASKED: usize = 8 * 1024;
 
@@ -75,19 +75,16 @@ impl Question {
 /// What was answered.
 #[derive(Debug)]
 pub(crate) struct Answer {
-    /// Of the records that it shows, or before.
-    edition: Edition,
+    /// When it was true: the records were read then or later.
+    pub(crate) moment: Moment,
+    pub(crate) shows: Shows,
+    since: Instant,
     until: Instant,
     headers: Box<[(HeaderName, HeaderValue)]>,
     body: Bytes,
 }
 
 impl Answer {
-    /// Whether the records are still those that it shows.
-    pub(crate) fn is_true(&self, now: &Edition) -> bool {
-        now.is_still(&self.edition)
-    }
-
     /// The answer once more.
     pub(crate) fn respond(&self) -> HttpResponse {
         HITS.with(|hits| hits.increment(1));
@@ -105,25 +102,31 @@ pub(crate) struct Fleeting {
     pub(crate) until: Instant,
 }
 
-/// What an answer takes of [`MEMORY_MAX`], in bytes.
+/// What is known of a question.
+#[derive(Clone)]
+enum Known {
+    Answer(Arc<Answer>),
+    /// Until when its answer is believed to change at the moment.
+    Restless(Instant),
+}
+
+/// What is known takes of [`MEMORY_MAX`], in bytes.
 #[derive(Clone)]
 struct Memory;
 
-impl Weighter<Question, Arc<Answer>> for Memory {
-    fn weight(&self, question: &Question, answer: &Arc<Answer>) -> u64 {
-        let headers = answer.headers.iter();
-        let headers: usize = headers.map(|(_, value)| value.len() + 64).sum();
-        let target = question.target.as_str().len();
-        (target + answer.body.len() + headers + 256) as u64
+impl Weighter<Question, Known> for Memory {
+    fn weight(&self, question: &Question, known: &Known) -> u64 {
+        let answer = match known {
+            Known::Restless(_) => 0,
+            Known::Answer(answer) => {
+                let headers = answer.headers.iter();
+                let headers: usize = headers.map(|(_, value)| value.len() + 64).sum();
+                let records = answer.shows.len() * size_of::<EventSubject>();
+                answer.body.len() + headers + records
+            }
+        };
+        (question.target.as_str().len() + answer + 256) as u64
     }
-}
-
-/// The edition of an organization's records that was seen last.
-#[derive(Clone, Copy)]
-struct Seen {
-    edition: Edition,
-    /// Until when the records are believed to change at the moment.
-    restless: Instant,
 }
 
 /// Answers to what was asked lately. Cloning it shares them.
@@ -131,9 +134,7 @@ struct Seen {
 pub(crate) struct Remembered(Arc<Inner>);
 
 struct Inner {
-    answers: Cache<Question, Arc<Answer>, Memory>,
-    /// The editions that were seen last.
-    seen: Cache<OrganizationId, Seen>,
+    known: Cache<Question, Known, Memory>,
     /// The hashes of questions that were asked, each in the one place that it can have.
     asked: Box<[AtomicU64]>,
     hasher: RandomState,
@@ -141,19 +142,18 @@ struct Inner {
 
 /// What is to be done about a question.
 pub(crate) enum Recall {
-    /// It is answered anew: nobody asked it before, or the records are changing.
+    /// It is answered anew: nobody asked it before, or its answer is changing.
     No,
     /// It is answered anew, and the answer remembered.
     Learn,
-    /// This is the answer, where the edition is still the same.
+    /// This is the answer, where nothing that it shows has changed.
     Known(Arc<Answer>),
 }
 
 impl Remembered {
     pub(crate) fn new() -> Self {
         Self(Arc::new(Inner {
-            answers: Cache::with_weighter(ANSWERS, MEMORY_MAX, Memory),
-            seen: Cache::new(SEEN),
+            known: Cache::with_weighter(ANSWERS, MEMORY_MAX, Memory),
             asked: (0..ASKED).map(|_| AtomicU64::new(0)).collect(),
             hasher: RandomState::new(),
         }))
@@ -163,13 +163,10 @@ impl Remembered {
     pub(crate) fn recall(&self, question: &Question) -> Recall {
         let now = Instant::now();
         let Self(inner) = self;
-        let seen = inner.seen.get(&question.organization);
-        if seen.is_some_and(|seen| now < seen.restless) {
-            return Recall::No;
-        }
-        let known = inner.answers.get(question);
-        if let Some(known) = known.filter(|known| now < known.until) {
-            return Recall::Known(known);
+        match inner.known.get(question) {
+            Some(Known::Answer(answer)) if now < answer.until => return Recall::Known(answer),
+            Some(Known::Restless(until)) if now < until => return Recall::No,
+            _ => {}
         }
         // Two questions that have one place at times forget each other: then one is asked once more.
         let hash = inner.hasher.hash_one(question);
@@ -185,31 +182,26 @@ impl Remembered {
         MISSES.with(|misses| misses.increment(1));
     }
 
-    /// This is the edition of the organization's records, by which an answer was not true any more, or is learned. Their first
-    /// change that is seen tells of others to come.
-    pub(crate) fn see(&self, organization: OrganizationId, edition: Edition) {
-        let now = Instant::now();
-        let before = self.0.seen.get(&organization);
-        let is_new = before.is_some_and(|before| !edition.is_still(&before.edition));
-        let restless = match before {
-            Some(before) if !is_new => before.restless,
-            None if !edition.is_behind => now,
-            _ => now + RESTLESS_FOR,
-        };
-        self.0.seen.insert(organization, Seen { edition, restless });
-    }
-
-    /// Remembers the answer, which was read after the edition was. Gives it back.
+    /// Remembers the answer, which was read after that moment, in place of one that is not true any more. Where that was
+    /// true for a short time only, others will be so too, and none is remembered for a while. Gives the answer back.
     pub(crate) fn learn(
         &self,
         question: Question,
-        edition: Edition,
-        response: HttpResponse,
+        before: Option<&Answer>,
+        moment: Moment,
+        mut response: HttpResponse,
     ) -> HttpResponse {
-        if response.status() != StatusCode::OK || edition.is_behind {
+        if response.status() != StatusCode::OK {
             return response;
         }
-        let until = Instant::now() + REMEMBERED_FOR;
+        let now = Instant::now();
+        if before.is_some_and(|before| now < before.since + RESTLESS_FOR) {
+            let restless = Known::Restless(now + RESTLESS_FOR);
+            self.0.known.insert(question, restless);
+            return response;
+        }
+        let until = now + REMEMBERED_FOR;
+        let shows = response.extensions_mut().remove::<Shows>();
         let fleeting = response.extensions().get::<Fleeting>().copied();
         let until = fleeting.map_or(until, |fleeting| fleeting.until.min(until));
         let (head, body) = response.into_parts();
@@ -220,14 +212,17 @@ impl Remembered {
         if body.len() <= LARGEST {
             let headers = head.headers().iter();
             let answer = Answer {
-                edition,
+                moment,
+                shows: shows.unwrap_or_default(),
+                since: now,
                 until,
                 headers: headers
                     .map(|(name, value)| (name.clone(), value.clone()))
                     .collect(),
                 body: body.clone(),
             };
-            self.0.answers.insert(question, Arc::new(answer));
+            let known = Known::Answer(Arc::new(answer));
+            self.0.known.insert(question, known);
         }
         head.set_body(BoxBody::new(body))
     }
@@ -241,7 +236,10 @@ impl Remembered {
     }
 
     fn sweep(&self, now: Instant) {
-        self.0.answers.retain(|_, answer| now < answer.until);
+        self.0.known.retain(|_, known| match known {
+            Known::Answer(answer) => now < answer.until,
+            Known::Restless(until) => now < *until,
+        });
     }
 }
 
@@ -255,10 +253,9 @@ impl fmt::Debug for Remembered {
 mod tests {
     use super::*;
 
-    const EDITION: Edition = Edition {
-        told: 7,
+    const MOMENT: Moment = Moment {
+        number: 7,
         is_behind: false,
-        organization: 1,
     };
 
     fn question(organization: i64, target: &'static str) -> Question {
@@ -276,10 +273,10 @@ mod tests {
         matches!(remembered.recall(question), Recall::Known(_))
     }
 
-    fn learned(edition: Edition, response: HttpResponse) -> bool {
+    fn learned(response: HttpResponse) -> bool {
         let (remembered, asked) = (Remembered::new(), question(1, "/v1/products"));
         let status = response.status();
-        let given = remembered.learn(asked.clone(), edition, response);
+        let given = remembered.learn(asked.clone(), None, MOMENT, response);
         assert_eq!(given.status(), status);
         is_known(&remembered, &asked)
     }
@@ -292,7 +289,7 @@ mod tests {
         let response = HttpResponse::Ok()
             .insert_header(("x-total-count", "3"))
             .body("[]");
-        let given = remembered.learn(asked.clone(), EDITION, response);
+        let given = remembered.learn(asked.clone(), None, MOMENT, response);
         assert_eq!(given.into_body().try_into_bytes().unwrap(), "[]");
         let Recall::Known(known) = remembered.recall(&asked) else {
             panic!("it is known");
@@ -300,26 +297,13 @@ mod tests {
         let again = known.respond();
         assert_eq!(again.headers().get("x-total-count").unwrap(), "3");
         assert_eq!(again.into_body().try_into_bytes().unwrap(), "[]");
-        let later = Edition { told: 8, ..EDITION };
-        let behind = Edition {
-            is_behind: true,
-            ..EDITION
-        };
-        let written = Edition {
-            organization: 2,
-            ..EDITION
-        };
-        assert!(known.is_true(&EDITION));
-        for other in [later, behind, written] {
-            assert!(!known.is_true(&other), "{other:?}");
-        }
     }
 
     #[test]
     fn another_question_is_another_answers() {
         let (remembered, asked) = (Remembered::new(), question(1, "/v1/products"));
         let ok = || HttpResponse::Ok().body("[]");
-        drop(remembered.learn(asked.clone(), EDITION, ok()));
+        drop(remembered.learn(asked.clone(), None, MOMENT, ok()));
         let with = |change: fn(&mut Question)| {
             let mut other = asked.clone();
             change(&mut other);
@@ -346,59 +330,70 @@ mod tests {
             response.body("[]")
         };
         let now = Instant::now();
-        let behind = Edition {
-            is_behind: true,
-            ..EDITION
-        };
-        for (edition, response, is_learned) in [
-            (EDITION, HttpResponse::Ok().body("[]"), true),
-            (
-                EDITION,
-                HttpResponse::Ok().body(vec![b' '; LARGEST + 1]),
-                false,
-            ),
-            (EDITION, HttpResponse::NotFound().body("{}"), false),
-            (EDITION, fleeting(now + REMEMBERED_FOR), true),
-            (EDITION, fleeting(now), false),
-            (behind, HttpResponse::Ok().body("[]"), false),
+        for (response, is_learned) in [
+            (HttpResponse::Ok().body("[]"), true),
+            (HttpResponse::Ok().body(vec![b' '; LARGEST + 1]), false),
+            (HttpResponse::NotFound().body("{}"), false),
+            (fleeting(now + REMEMBERED_FOR), true),
+            (fleeting(now), false),
         ] {
-            let said = format!("{edition:?} {response:?}");
-            assert_eq!(learned(edition, response), is_learned, "{said}");
+            let said = format!("{response:?}");
+            assert_eq!(learned(response), is_learned, "{said}");
         }
     }
 
     #[test]
-    fn while_records_change_nothing_of_their_organization_is_recalled() {
+    fn what_changes_again_and_again_is_not_recalled_for_a_while() {
         let (remembered, asked) = (Remembered::new(), question(1, "/v1/products"));
-        let neighbour = question(2, "/v1/products");
-        for asked in [&asked, &neighbour] {
+        let neighbour = question(1, "/v1/products?limit=1");
+        let learn = |asked: &Question, before: Option<&Answer>| {
             let ok = HttpResponse::Ok().body("[]");
-            drop(remembered.learn(asked.clone(), EDITION, ok));
+            drop(remembered.learn(asked.clone(), before, MOMENT, ok));
+        };
+        let answer = |age: Duration| Answer {
+            moment: MOMENT,
+            shows: Shows::default(),
+            since: Instant::now().checked_sub(age).unwrap(),
+            until: Instant::now() + REMEMBERED_FOR,
+            headers: Box::default(),
+            body: Bytes::new(),
+        };
+        learn(&neighbour, None);
+        learn(&asked, Some(&answer(RESTLESS_FOR)));
+        assert!(is_known(&remembered, &asked), "it was true for long enough");
+        learn(&asked, Some(&answer(RESTLESS_FOR / 2)));
+        for _ in 0..3 {
+            assert!(matches!(remembered.recall(&asked), Recall::No));
         }
-        let recalled = |edition: Edition| {
-            remembered.see(asked.organization, edition);
-            is_known(&remembered, &asked)
-        };
-        let calm = || remembered.0.seen.clear();
-        let later = Edition { told: 8, ..EDITION };
-        let behind = Edition {
-            is_behind: true,
-            ..EDITION
-        };
-        assert!(recalled(EDITION), "the first that is seen");
-        assert!(recalled(EDITION), "no other");
-        assert!(!recalled(later), "another");
-        assert!(!recalled(later), "that was a moment ago");
         assert!(is_known(&remembered, &neighbour));
-        calm();
-        assert!(!recalled(behind), "there are others already");
+        remembered.sweep(Instant::now() + RESTLESS_FOR);
+        remembered.recall(&asked);
+        assert!(matches!(remembered.recall(&asked), Recall::Learn));
+    }
+
+    #[test]
+    fn an_answer_shows_what_it_says_and_else_anything() {
+        let (remembered, asked) = (Remembered::new(), question(1, "/v1/products/1"));
+        let shown = || {
+            let Recall::Known(known) = remembered.recall(&asked) else {
+                panic!("it is known");
+            };
+            known.shows.clone()
+        };
+        let ok = HttpResponse::Ok().body("{}");
+        drop(remembered.learn(asked.clone(), None, MOMENT, ok));
+        assert_eq!(shown(), Shows::default());
+        let mut ok = HttpResponse::Ok();
+        ok.extensions_mut().insert(Shows::records([]));
+        drop(remembered.learn(asked.clone(), None, MOMENT, ok.body("{}")));
+        assert_eq!(shown(), Shows::records([]));
     }
 
     #[test]
     fn what_is_too_old_is_forgotten() {
         let (remembered, asked) = (Remembered::new(), question(1, "/v1/products"));
         let ok = HttpResponse::Ok().body("[]");
-        drop(remembered.learn(asked.clone(), EDITION, ok));
+        drop(remembered.learn(asked.clone(), None, MOMENT, ok));
         remembered.sweep(Instant::now() + REMEMBERED_FOR / 2);
         assert!(is_known(&remembered, &asked));
         remembered.sweep(Instant::now() + REMEMBERED_FOR * 2);

@@ -33,27 +33,44 @@ pub struct Stretch {
     pub after: u64,
 }
 
-/// An edition of an organization's records: how many changes of them were told of, in both modes.
+/// An edition of an organization's records: how many changes of them were told of.
 ///
-/// Whoever reads an edition and then records has records that are at least as new as it. As long as it [is the same](Self::is_still)
-/// later, so are they: no unit of work that [tells](crate::services::events::TellingDatabase) changes what a GET shows without an
-/// event, but for the organization itself.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+/// Whoever reads an edition and then records has records that are at least as new as it, and are the same until
+/// [something of them changes](EventStore::changes): no unit of work that [tells](crate::services::events::TellingDatabase) changes
+/// what a GET shows without an event, but for the organization itself.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
 pub struct Edition {
-    /// How many events have numbers.
-    pub told: u64,
-    /// Whether others are committed that have none yet: what those tell of is not in the count.
-    pub is_behind: bool,
+    /// How many events of live mode have numbers.
+    pub live: u64,
+    /// How many of sandbox mode.
+    pub sandbox: u64,
     /// The [version](crate::organization::Organization::version) of the organization.
     pub organization: i64,
 }
 
 impl Edition {
-    /// Whether nothing has changed since that edition.
+    /// How many events have numbers, of both modes.
     #[must_use]
-    pub fn is_still(&self, before: &Self) -> bool {
-        !self.is_behind && self == before
+    pub const fn told(&self) -> u64 {
+        self.live.saturating_add(self.sandbox)
     }
+}
+
+/// What has changed of an organization's records since an edition.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Changes {
+    /// Their edition now.
+    pub edition: Edition,
+    /// Whether events are committed that have no number yet: the edition does not count them.
+    pub is_behind: bool,
+    /// The records that events tell of which got their numbers since, or have none yet; some of them more than once. `None`:
+    /// any may have changed.
+    pub records: Option<Vec<EventSubject>>,
+}
+
+impl Changes {
+    /// The most events of a mode, and without numbers, whose records are named.
+    pub const NAMED: u32 = 256;
 }
 
 /// What happened to records. Nothing of it is changed afterwards but that it gets its number; it is
@@ -79,8 +96,13 @@ pub trait EventStore: Send {
     async fn number(&mut self, scope: Scope, limit: u32) -> Result<u32, StoreError>;
     /// The number that was given last; 0 before the first.
     async fn last(&mut self, scope: Scope) -> Result<u64, StoreError>;
-    /// The edition of the organization's records.
-    async fn edition(&mut self, organization: OrganizationId) -> Result<Edition, StoreError>;
+    /// What has changed of the organization's records since the edition. Any may have where that is of nobody, or the
+    /// organization itself was written, or more events than are [named](Changes::NAMED), or where they are not kept any more.
+    async fn changes(
+        &mut self,
+        organization: OrganizationId,
+        since: Option<Edition>,
+    ) -> Result<Changes, StoreError>;
     /// The event of this id, if it has a number.
     async fn get(
         &mut self,

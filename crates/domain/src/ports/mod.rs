@@ -54,7 +54,8 @@ pub use deliveries::{DeliveryClaim, DeliveryStore, WebhookMessage, WebhookSender
 pub use dialing::DialingPlan;
 pub use doors::{Doors, Errand, StateCounts};
 pub use events::{
-    Edition, EventFilter, EventListener, EventMessage, EventRecords, EventStore, EventView, Stretch,
+    Changes, Edition, EventFilter, EventListener, EventMessage, EventRecords, EventStore,
+    EventView, Stretch,
 };
 pub use idempotency::{IdempotencyKey, IdempotencyStore, StoredAnswer};
 pub use inbox::{InboxMessage, InboxRecord, InboxState, InboxStore, MessageReader};

@@ -18,10 +18,11 @@ mod update;
 use crate::http::routing::Routes;
 use actix_web::web::Json;
 use actix_web::{HttpResponse, get, post, put};
+use lessor_domain::events::{EventSubject, EventSubjectKind};
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::services::Error;
 use lessor_domain::services::checkouts::{
-    CancelCheckout, ListCheckouts, RelinkCheckout, ViewCheckout, WithView, view_now,
+    CancelCheckout, CheckoutView, ListCheckouts, RelinkCheckout, ViewCheckout, WithView, view_now,
 };
 use lessor_domain::services::shipments::{FulfillCheckout, GetTracking, SetTracking};
 use serde::Deserialize;
@@ -39,6 +40,7 @@ use self::update::UpdateCheckoutBody;
 use crate::http::error::ApiError;
 use crate::idempotency::{Call, Runner};
 use crate::request::{Body, OptionalBody, PathId, Plain as _, QueryParams};
+use crate::state::journal::Shows;
 use crate::state::totals::LongList;
 use crate::wire::{CheckoutId, Line, counted, listed};
 
@@ -165,9 +167,22 @@ async fn get_checkout(call: Call, id: PathId<CheckoutPubId>) -> Result<HttpRespo
     let id = id.of(CHECKOUT)?;
     call.remembered(async || {
         let view = call.read(ViewCheckout { id }).await?;
-        Ok(HttpResponse::Ok().json(CheckoutRecord::new(&view, call.viewer())))
+        let answer = HttpResponse::Ok().json(CheckoutRecord::new(&view, call.viewer()));
+        Ok(shown_by(&view).told_of(answer))
     })
     .await
+}
+
+/// What the checkout is shown by: the catalog as well, as long as that says what it costs.
+fn shown_by(view: &CheckoutView) -> Shows {
+    let checkout = &view.checkout;
+    let itself = EventSubject::Checkout(checkout.id);
+    if view.cost.is_none() || checkout.quote.is_some() {
+        return Shows::records([itself]);
+    }
+    let variant = EventSubject::ProductVariant(checkout.variant_id);
+    Shows::records([itself, variant])
+        .and_any(&[EventSubjectKind::Product, EventSubjectKind::LeaseTerm])
 }
 
 /// Change a checkout's lease term, state or metadata.

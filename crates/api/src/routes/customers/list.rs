@@ -1,6 +1,7 @@
 //! `GET /v1/customers`.
 
 use actix_web::{HttpResponse, get};
+use lessor_domain::events::EventSubjectKind;
 use lessor_domain::ports::CustomerFilter;
 use lessor_domain::services::customers::ListCustomers;
 use serde::Deserialize;
@@ -9,6 +10,7 @@ use super::record::CustomerRecord;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{Plain as _, QueryParams};
+use crate::state::journal::Shows;
 use crate::state::totals::LongList;
 use crate::wire::{self, Email, Limit, MetadataInput, Offset, UserId, counted, listed, page};
 
@@ -76,7 +78,9 @@ pub(super) async fn list_customers(
         let slice = counted(&call, asked, page, list_of).await?;
         let mut response = listed(&call, &slice, |customer| customer.id);
         let records = slice.items.iter().map(CustomerRecord::new);
-        Ok(response.json(records.collect::<Vec<_>>()))
+        let answer = response.json(records.collect::<Vec<_>>());
+        let shows = Shows::records([]).and_any(&[EventSubjectKind::Customer]);
+        Ok(shows.told_of(answer))
     })
     .await
 }

@@ -9,6 +9,7 @@ mod record;
 use crate::http::routing::Routes;
 use actix_web::web::Json;
 use actix_web::{HttpResponse, get, put};
+use lessor_domain::events::EventSubject;
 use lessor_domain::ids::CustomerPubId;
 use lessor_domain::services::customers::{GetCustomer, UpdateCustomer};
 
@@ -17,6 +18,7 @@ pub(crate) use self::record::CustomerRecord;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{Body, PathId};
+use crate::state::journal::Shows;
 use crate::wire::UserId;
 
 /// What is not found here.
@@ -46,7 +48,8 @@ async fn get_customer(call: Call, id: PathId<CustomerPubId>) -> Result<HttpRespo
     let id = id.of(CUSTOMER)?;
     call.remembered(async || {
         let customer = call.read(GetCustomer { id }).await?;
-        Ok(HttpResponse::Ok().json(CustomerRecord::new(&customer)))
+        let answer = HttpResponse::Ok().json(CustomerRecord::new(&customer));
+        Ok(Shows::records([EventSubject::Customer(id)]).told_of(answer))
     })
     .await
 }

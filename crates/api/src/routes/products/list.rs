@@ -1,6 +1,7 @@
 //! `GET /v1/products`.
 
 use actix_web::{HttpResponse, get};
+use lessor_domain::events::EventSubjectKind;
 use lessor_domain::ports::ProductFilter;
 use lessor_domain::services::products::{KnownTotal, ListProducts, ListedProducts};
 use serde::{Deserialize, Serialize};
@@ -10,6 +11,7 @@ use super::ProductRecord;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{List, Plain as _, QueryParams};
+use crate::state::journal::Shows;
 use crate::state::remembered::Fleeting;
 use crate::state::totals::Counted;
 use crate::wire::{
@@ -157,7 +159,14 @@ pub(super) async fn list_products(
     QueryParams(query): QueryParams<ListProductsQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let list = query.command()?;
-    call.remembered(async || list_of(&call, list).await).await
+    // What variants are called counts where something is searched for in it.
+    let shows = Shows::records([]).and_any(if list.filter.search.is_some() {
+        &[EventSubjectKind::Product, EventSubjectKind::ProductVariant]
+    } else {
+        &[EventSubjectKind::Product]
+    });
+    call.remembered(async || Ok(shows.told_of(list_of(&call, list).await?)))
+        .await
 }
 
 async fn list_of(call: &Call, mut list: ListProducts) -> Result<HttpResponse, ApiError> {

@@ -8,12 +8,14 @@ mod record;
 use crate::http::routing::Routes;
 use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
+use lessor_domain::events::EventSubject;
 use lessor_domain::ids::ProductPubId;
 use lessor_domain::services::products::{DeleteProduct, GetProduct, UpdateProduct};
 
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{Body, PathId};
+use crate::state::journal::Shows;
 use crate::wire::{BulkItem, ProductId, bulk};
 
 pub use body::{
@@ -74,7 +76,8 @@ async fn get_product(call: Call, id: PathId<ProductPubId>) -> Result<HttpRespons
     let id = id.of(PRODUCT)?;
     call.remembered(async || {
         let product = call.read(GetProduct { id }).await?;
-        Ok(HttpResponse::Ok().json(ProductRecord::from(&product)))
+        let answer = HttpResponse::Ok().json(ProductRecord::from(&product));
+        Ok(Shows::records([EventSubject::Product(id)]).told_of(answer))
     })
     .await
 }

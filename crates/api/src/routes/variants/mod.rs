@@ -7,6 +7,8 @@ mod record;
 use crate::http::routing::Routes;
 use actix_web::web::Json;
 use actix_web::{HttpResponse, delete, get, post, put};
+use lessor_domain::catalog::ProductVariant;
+use lessor_domain::events::EventSubject;
 use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
 use lessor_domain::services::variants::{
     DeleteVariant, GetVariant, GetVariantBySku, UpdateVariant,
@@ -16,6 +18,7 @@ use lessor_domain::text::Sku;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{Body, PathId, QueryParams, Segment};
+use crate::state::journal::Shows;
 use crate::wire::size::{aside, fitting};
 use crate::wire::{BulkItem, JSON, ProductId, VariantId, bulk, listed};
 
@@ -89,7 +92,7 @@ async fn get_product_variant(
     let id = id.of(VARIANT)?;
     call.remembered(async || {
         let variant = call.read(GetVariant { id }).await?;
-        Ok(HttpResponse::Ok().json(ProductVariantRecord::owned(&variant, call.access())))
+        Ok(one(&variant, &call))
     })
     .await
 }
@@ -112,9 +115,19 @@ async fn get_product_variant_by_sku(
     let sku = sku.ok_or_else(|| ApiError::not_found(VARIANT))?;
     call.remembered(async || {
         let variant = call.read(GetVariantBySku { sku }).await?;
-        Ok(HttpResponse::Ok().json(ProductVariantRecord::owned(&variant, call.access())))
+        Ok(one(&variant, &call))
     })
     .await
+}
+
+/// The answer that has the variant alone, which is there for everybody while its product is.
+fn one(variant: &ProductVariant, call: &Call) -> HttpResponse {
+    let record = ProductVariantRecord::owned(variant, call.access());
+    Shows::records([
+        EventSubject::ProductVariant(variant.id),
+        EventSubject::Product(variant.product_id),
+    ])
+    .told_of(HttpResponse::Ok().json(record))
 }
 
 /// Update a product variant.
@@ -214,6 +227,7 @@ async fn list_variants_of_product(
     QueryParams(query): QueryParams<ListVariantsOfProductQuery>,
 ) -> Result<HttpResponse, ApiError> {
     let list = query.command(id)?;
+    let product = list.product;
     call.remembered(async || {
         let mut slice = call.list(list).await?;
         let mode = call.access().mode;
@@ -227,7 +241,8 @@ async fn list_variants_of_product(
         })
         .await?;
         let mut response = listed(&call, &slice, |priced| priced.variant.id);
-        Ok(response.content_type(JSON).body(body))
+        let answer = response.content_type(JSON).body(body);
+        Ok(prices::of_products([product]).told_of(answer))
     })
     .await
 }

@@ -1,12 +1,13 @@
 //! What variants cost: bulk reads, the summary, the lowest payment.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use actix_web::http::StatusCode;
 use actix_web::http::header::{CACHE_CONTROL, ETAG, HeaderMap, HeaderValue, IF_NONE_MATCH, VARY};
 use actix_web::{HttpRequest, HttpResponse, get, post};
-use lessor_domain::ids::ProductVariantPubId;
+use lessor_domain::events::{EventSubject, EventSubjectKind};
+use lessor_domain::ids::{ProductPubId, ProductVariantPubId};
 use lessor_domain::services::Error;
 use lessor_domain::services::pricing::{
     self, Otherwise, PriceProducts, PriceSince, PriceTable, PriceVariant, PriceVariants,
@@ -21,6 +22,7 @@ use super::VARIANT;
 use crate::http::error::ApiError;
 use crate::idempotency::Call;
 use crate::request::{Body, List, Lookup, Plain as _, QueryParams, Segment};
+use crate::state::journal::Shows;
 use crate::state::pricing_summaries::{Summary, SummaryKey};
 use crate::wire::size::{aside, fitting};
 use crate::wire::{DecimalString, JSON, MoneyText, ProductLookup, TermId, VariantLookup};
@@ -135,8 +137,9 @@ pub(super) async fn list_variants_of_products(
 ) -> Result<HttpResponse, ApiError> {
     call.count_items(query.product_ids.as_slice().len());
     let sought = query.product_ids.plain().into_iter();
-    let ids = sought.filter_map(|sought| sought.id).collect();
+    let ids: Vec<ProductPubId> = sought.filter_map(|sought| sought.id).collect();
     call.remembered(async || {
+        let shows = of_products(ids.iter().copied());
         let priced = call.read(PriceProducts { ids }).await?;
         let mode = call.access().mode;
         let body = aside(priced.len(), move || {
@@ -148,9 +151,18 @@ pub(super) async fn list_variants_of_products(
             )
         })
         .await?;
-        Ok(HttpResponse::Ok().content_type(JSON).body(body))
+        Ok(shows.told_of(HttpResponse::Ok().content_type(JSON).body(body)))
     })
     .await
+}
+
+/// What variants of products are shown by, with their prices.
+pub(super) fn of_products(products: impl IntoIterator<Item = ProductPubId>) -> Shows {
+    let products = products.into_iter().map(EventSubject::Product);
+    Shows::records(products).and_any(&[
+        EventSubjectKind::ProductVariant,
+        EventSubjectKind::LeaseTerm,
+    ])
 }
 
 /// Which variants to fetch.
@@ -196,6 +208,7 @@ pub(super) async fn fetch_product_variants(
     call.remembered_of(Some(&body.raw), async || {
         let ids = wanted.ids.clone();
         let found = call.read(PriceVariants { ids }).await?;
+        let shows = wanted.shown_by(&found);
         let mode = call.access().mode;
         let body = aside(found.len(), move || {
             let records = found.iter();
@@ -209,7 +222,7 @@ pub(super) async fn fetch_product_variants(
             serde_json::to_vec(&fetched).map_err(ApiError::internal)
         })
         .await?;
-        Ok(HttpResponse::Ok().content_type(JSON).body(body))
+        Ok(shows.told_of(HttpResponse::Ok().content_type(JSON).body(body)))
     })
     .await
 }
@@ -227,6 +240,20 @@ impl Wanted {
             self.texts.push(text);
             self.ids.extend(id);
         }
+    }
+
+    /// What the answer is shown by that has those which were found.
+    fn shown_by(&self, found: &[PricedVariant]) -> Shows {
+        let variants = self.ids.iter().copied().map(EventSubject::ProductVariant);
+        let products = found.iter().map(|priced| priced.variant.product_id);
+        let products: BTreeSet<ProductPubId> = products.collect();
+        let shows = Shows::records(variants.chain(products.into_iter().map(EventSubject::Product)));
+        // Of which product the others are nobody knows, who may be found as soon as that is offered.
+        shows.and_any(if found.len() < self.ids.len() {
+            &[EventSubjectKind::Product, EventSubjectKind::LeaseTerm]
+        } else {
+            &[EventSubjectKind::LeaseTerm]
+        })
     }
 
     /// The texts of those that were not found.

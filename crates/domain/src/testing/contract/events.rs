@@ -12,7 +12,9 @@ use crate::catalog::Product;
 use crate::customer::Customer;
 use crate::events::{Contents, EventSubject, EventType, NewEvent, NumberedEvent};
 use crate::ids::ProductPubId;
-use crate::ports::{Database, Edition, Erasure, EventFilter, ReplacementAnswer, Scope, Stretch};
+use crate::ports::{
+    Changes, Database, Edition, Erasure, EventFilter, ReplacementAnswer, Scope, Stretch,
+};
 use crate::time::Timestamp;
 
 /// The store of what happened to records.
@@ -23,7 +25,7 @@ pub async fn events(database: &dyn Database) {
     events_are_kept_as_they_are(&Shop::open(database).await).await;
     what_is_not_committed_is_not_there(&Shop::open(database).await).await;
     each_feed_counts_for_itself(&Shop::open(database).await).await;
-    an_edition_is_of_all_that_was_told(&Shop::open(database).await).await;
+    changes_are_all_that_was_told_since(&Shop::open(database).await).await;
     a_list_is_what_is_asked_for(&Shop::open(database).await).await;
     heads_are_those_of_the_stretch(&Shop::open(database).await).await;
     what_is_old_is_forgotten(&Shop::open(database).await).await;
@@ -322,61 +324,84 @@ async fn each_feed_counts_for_itself(shop: &Shop<'_>) {
     assert_eq!(found, None, "events.get: no event of the other mode");
 }
 
-async fn an_edition_is_of_all_that_was_told(shop: &Shop<'_>) {
+async fn changes_are_all_that_was_told_since(shop: &Shop<'_>) {
     let neighbour = shop.neighbour().await;
-    let read = async || {
+    let read = async |since: Option<Edition>| {
         let id = shop.organization.id;
-        let read = shop.seen("events.edition: reads", async |view| {
-            view.events().edition(id).await
+        let read = shop.seen("events.changes: reads", async |view| {
+            view.events().changes(id, since).await
         });
         read.await
     };
-    let mut before = read().await;
+    let nothing = shop.edition_of_nothing();
+    let still = |edition: Edition| Changes {
+        edition,
+        is_behind: false,
+        records: Some(Vec::new()),
+    };
+    let any = |edition: Edition| Changes {
+        records: None,
+        ..still(edition)
+    };
     assert_eq!(
-        before,
-        Edition {
-            told: 0,
-            is_behind: false,
-            organization: shop.organization.version
-        },
-        "events.edition: of nothing"
+        read(Some(nothing)).await,
+        still(nothing),
+        "events.changes: of nothing"
     );
-    assert!(
-        read().await.is_still(&before),
-        "events.edition: the same while nothing happens"
+    assert_eq!(
+        read(None).await,
+        any(nothing),
+        "events.changes: any, since nobody knows when"
     );
+    let mut before = nothing;
     for scope in [shop.live(), shop.sandbox()] {
-        append(shop, &[renamed(shop, |event| event.mode = scope.mode)]).await;
-        let behind = read().await;
-        let clause = "events.edition: another with an event of either mode";
-        assert!(!behind.is_still(&before), "{clause}");
-        let clause = "events.edition: the same as none while there are events without a number";
-        assert!(!read().await.is_still(&behind), "{clause}");
+        let event = renamed(shop, |event| event.mode = scope.mode);
+        append(shop, std::slice::from_ref(&event)).await;
+        let waiting = Changes {
+            edition: before,
+            is_behind: true,
+            records: Some(vec![event.subject]),
+        };
+        let clause = "events.changes: what has no number, in either mode, as often as it is asked";
+        for _ in 0..2 {
+            assert_eq!(read(Some(before)).await, waiting, "{clause}");
+        }
         number(shop, scope, ALL).await;
-        let after = read().await;
-        let clause = "events.edition: another once the event has its number";
-        assert!(
-            !after.is_still(&before) && !after.is_still(&behind),
-            "{clause}"
+        let mut after = before;
+        let counted = match scope.mode {
+            Mode::Live => &mut after.live,
+            Mode::Sandbox => &mut after.sandbox,
+        };
+        *counted = counted.saturating_add(1);
+        let numbered = Changes {
+            edition: after,
+            is_behind: false,
+            records: Some(vec![event.subject]),
+        };
+        assert_eq!(
+            read(Some(before)).await,
+            numbered,
+            "events.changes: what got its number since"
         );
-        assert!(read().await.is_still(&after), "{clause}, and then the same");
+        assert_eq!(
+            read(Some(after)).await,
+            still(after),
+            "events.changes: none since then"
+        );
         before = after;
     }
-    let mut organization = shop.organization.clone();
-    shop.done("organizations.update: writes", async |uow| {
-        uow.organizations().update(&mut organization).await
-    })
-    .await;
-    let after = read().await;
-    assert!(
-        !after.is_still(&before),
-        "events.edition: another with a write of the organization"
+    let all = read(Some(nothing)).await.records;
+    assert_eq!(
+        all.map(|all| all.len()),
+        Some(2),
+        "events.changes: of both modes"
     );
     append(&neighbour, &[renamed(&neighbour, |_| {})]).await;
     number(&neighbour, neighbour.sandbox(), ALL).await;
-    assert!(
-        read().await.is_still(&after),
-        "events.edition: each organization's own"
+    assert_eq!(
+        read(Some(before)).await,
+        still(before),
+        "events.changes: each organization's own"
     );
     assert_eq!(
         number(shop, shop.sandbox(), ALL).await,
@@ -387,10 +412,60 @@ async fn an_edition_is_of_all_that_was_told(shop: &Shop<'_>) {
         uow.events().purge(shop.make.tick(), ALL).await
     });
     assert!(purged.await > 0, "events.purge: forgets");
-    assert!(
-        read().await.is_still(&after),
-        "events.edition: what is forgotten was told"
+    assert_eq!(
+        read(Some(before)).await,
+        still(before),
+        "events.changes: none, where what was told of before is forgotten"
     );
+    assert_eq!(
+        read(Some(nothing)).await,
+        any(before),
+        "events.changes: any, where what was told of since is forgotten"
+    );
+    let before = more_than_are_named_change(shop, before).await;
+    let mut organization = shop.organization.clone();
+    shop.done("organizations.update: writes", async |uow| {
+        uow.organizations().update(&mut organization).await
+    })
+    .await;
+    let written = Edition {
+        organization: organization.version,
+        ..before
+    };
+    assert_eq!(
+        read(Some(before)).await,
+        any(written),
+        "events.changes: any with a write of the organization"
+    );
+}
+
+/// Tells the edition then.
+async fn more_than_are_named_change(shop: &Shop<'_>, before: Edition) -> Edition {
+    let id = shop.organization.id;
+    let changes = async || {
+        let read = shop.seen("events.changes: reads", async |view| {
+            view.events().changes(id, Some(before)).await
+        });
+        read.await
+    };
+    let events = |many: u32| (0..many).map(|_| renamed(shop, |_| {})).collect();
+    let most: Vec<NewEvent> = events(Changes::NAMED);
+    append(shop, &most).await;
+    let named = |changes: Changes| changes.records.map(|records| records.len());
+    let clause = "events.changes: as many as are named";
+    assert_eq!(named(changes().await), Some(most.len()), "{clause}");
+    append(shop, &events(1)).await;
+    let clause = "events.changes: any, where more have no number than are named";
+    assert_eq!(named(changes().await), None, "{clause}");
+    number(shop, shop.sandbox(), Changes::NAMED).await;
+    let all = most.len().saturating_add(1);
+    let clause = "events.changes: as many as are named, and one that has no number";
+    assert_eq!(named(changes().await), Some(all), "{clause}");
+    number(shop, shop.sandbox(), ALL).await;
+    let after = changes().await;
+    let clause = "events.changes: any, where more have got numbers than are named";
+    assert_eq!(after.records, None, "{clause}");
+    after.edition
 }
 
 async fn a_list_is_what_is_asked_for(shop: &Shop<'_>) {

@@ -10,7 +10,7 @@ use crate::customer::Customer;
 use crate::lease_term::LeaseTerm;
 use crate::organization::Organization;
 use crate::ports::{
-    Database, InsertedCheckout, InsertedCustomer, Page, Reach, Scope, Start, StoreError,
+    Database, Edition, InsertedCheckout, InsertedCustomer, Page, Reach, Scope, Start, StoreError,
     UniqueField, UnitOfWork,
 };
 use crate::testing::{
@@ -103,6 +103,15 @@ impl<'d> Shop<'d> {
     /// Another organization in the same database.
     pub(super) async fn neighbour(&self) -> Self {
         Self::open(self.database).await
+    }
+
+    /// The edition of its records before anything is told of them.
+    pub(super) const fn edition_of_nothing(&self) -> Edition {
+        Edition {
+            live: 0,
+            sandbox: 0,
+            organization: self.organization.version,
+        }
     }
 
     pub(super) const fn sandbox(&self) -> Scope {

@@ -8,9 +8,10 @@ use async_trait::async_trait;
 
 use super::Memory;
 use super::tables::{EventRow, Owned};
+use crate::access::Mode;
 use crate::events::{EventHead, EventType, NewEvent, NumberedEvent};
 use crate::ids::{EventPubId, OrganizationId};
-use crate::ports::{Edition, EventFilter, EventStore, Reach, Scope, StoreError, Stretch};
+use crate::ports::{Changes, Edition, EventFilter, EventStore, Reach, Scope, StoreError, Stretch};
 use crate::time::Timestamp;
 
 /// Whether the event has been numbered and happened before the time.
@@ -100,17 +101,46 @@ impl EventStore for Memory {
         Ok(last.copied().unwrap_or_default())
     }
 
-    async fn edition(&mut self, organization: OrganizationId) -> Result<Edition, StoreError> {
+    async fn changes(
+        &mut self,
+        organization: OrganizationId,
+        since: Option<Edition>,
+    ) -> Result<Changes, StoreError> {
         let is_own = self.reach == Reach::Organization(organization);
         let state = self.own();
-        let told = state.last_event.values().filter(|_| is_own).sum();
-        let is_behind = is_own && state.events.iter().any(|row| row.sequence.is_none());
+        let last = |mode| {
+            let last = state.last_event.get(&mode).filter(|_| is_own);
+            last.copied().unwrap_or_default()
+        };
         let unowned = self.unowned();
         let organization = unowned.organizations.get(&organization);
-        Ok(Edition {
-            told,
-            is_behind,
+        let edition = Edition {
+            live: last(Mode::Live),
+            sandbox: last(Mode::Sandbox),
             organization: organization.map_or(0, |organization| organization.version),
+        };
+        let events = || state.events.iter().filter(|_| is_own);
+        let waiting = || events().filter(|row| row.sequence.is_none());
+        let named = |since: Edition| {
+            let before = |mode| match mode {
+                Mode::Live => since.live,
+                Mode::Sandbox => since.sandbox,
+            };
+            let is_new =
+                |row: &&EventRow| row.sequence.is_some_and(|it| it > before(row.event.mode));
+            let numbered: Vec<&EventRow> = events().filter(is_new).collect();
+            let named = u64::from(Changes::NAMED);
+            let is_all = edition.organization == since.organization
+                && edition.told().saturating_sub(since.told()) == numbered.len() as u64
+                && numbered.len() as u64 <= named
+                && waiting().count() as u64 <= named;
+            let changed = numbered.into_iter().chain(waiting());
+            is_all.then(|| changed.map(|row| row.event.subject).collect())
+        };
+        Ok(Changes {
+            edition,
+            is_behind: waiting().next().is_some(),
+            records: since.and_then(named),
         })
     }
 

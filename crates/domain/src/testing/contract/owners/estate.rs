@@ -522,8 +522,9 @@ impl<'d> Estate<'d> {
         let (scope, all_events) = (self.shop.sandbox(), EventFilter::default());
         let waiting = view.events().are_waiting(scope).await;
         shown.add("events.are_waiting", waiting);
-        let edition = view.events().edition(scope.organization_id).await;
-        shown.add("events.edition", edition);
+        let since = Some(self.shop.edition_of_nothing());
+        let changes = view.events().changes(scope.organization_id, since).await;
+        shown.add("events.changes", changes);
         let events = view.events().list(scope, &all_events, 0, MANY).await;
         shown.add("events.list", events);
         let endpoints = view.webhook_endpoints().list(scope).await;

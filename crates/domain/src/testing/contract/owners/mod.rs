@@ -16,7 +16,7 @@ use super::shop::must;
 use crate::catalog::StockTaken;
 use crate::ids::OrganizationId;
 use crate::ports::{
-    Database, DeletedTerm, Edition, ProductPage, Reach, Removal, StoreError, UnitOfWork,
+    Changes, Database, DeletedTerm, ProductPage, Reach, Removal, StoreError, UnitOfWork,
 };
 use crate::time::Timestamp;
 
@@ -118,13 +118,14 @@ impl Tells for ProductPage {
 }
 
 /// The organization itself is nobody's.
-impl Tells for Edition {
+impl Tells for Changes {
     fn is_something(&self) -> bool {
-        self.told.is_something()
+        self.edition.told().is_something() && self.records.is_something()
     }
 
     fn is_nothing(&self) -> bool {
-        self.told.is_nothing() && self.is_behind.is_nothing()
+        let records = self.records.iter().flatten();
+        self.edition.told().is_nothing() && self.is_behind.is_nothing() && records.count() == 0
     }
 }
 

@@ -75,8 +75,9 @@ async fn events(inquiry: &mut Inquiry<'_, '_>) {
         .sees("events.last", async |uow| uow.events().last(scope).await)
         .await;
     inquiry
-        .sees("events.edition", async |uow| {
-            uow.events().edition(scope.organization_id).await
+        .sees("events.changes", async |uow| {
+            let since = Some(estate.shop.edition_of_nothing());
+            uow.events().changes(scope.organization_id, since).await
         })
         .await;
     inquiry
