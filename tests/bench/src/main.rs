@@ -31,6 +31,7 @@ use clap::Parser as _;
 use rustix::process::{Resource, getrlimit, setrlimit};
 
 use self::options::{Arguments, Command, Options};
+use self::outbox::Provider;
 use self::paths::{PATHS, Path};
 use self::report::{Form, Report};
 use self::seed::Shop;
@@ -99,7 +100,11 @@ async fn run(options: &Options) -> anyhow::Result<Report> {
     if options.wants("outbox") {
         told("jobs");
         let stage = Stage::open(binary, &options.data_dir).await?;
-        report.outbox = outbox::measure(&stage).await.context("outbox")?;
+        outbox::set(&stage).await.context("outbox")?;
+        let simulated = outbox::measure(&stage, Provider::Simulated).await;
+        report.outbox = simulated.context("outbox")?;
+        let away = outbox::measure(&stage, Provider::Away).await;
+        report.away = away.context("outbox, over a line")?;
     }
     report.after = processor_time::machine();
     Ok(report)

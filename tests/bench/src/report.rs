@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::growth::Cost;
 use crate::measure::Ratio;
-use crate::outbox::Throughput;
+use crate::outbox::{AWAY, Throughput};
 use crate::resources::Resources;
 
 /// The most that a path may cost at the largest size, for what it costs at the smallest.
@@ -36,6 +36,8 @@ pub(crate) struct Report {
     pub(crate) lists: Vec<Cost>,
     pub(crate) resources: Option<Resources>,
     pub(crate) outbox: Vec<Throughput>,
+    /// The same with a provider that is asked over a line.
+    pub(crate) away: Vec<Throughput>,
 }
 
 /// How tables are written.
@@ -119,7 +121,9 @@ impl Report {
         }
         tables.extend(self.growth());
         tables.extend(self.resources.as_ref().map(Self::resources));
-        tables.extend(self.outbox());
+        tables.extend(jobs("simulated providers", Some(JOBS), &self.outbox));
+        let away = format!("a provider that answers after {} ms", AWAY.as_millis());
+        tables.extend(jobs(&away, None, &self.away));
         let mut text = format!("Before: {}. After: {}.\n", self.before, self.after);
         text.extend(tables.iter().map(|table| table.write(form)));
         text
@@ -278,37 +282,38 @@ impl Report {
         }
         table
     }
+}
 
-    fn outbox(&self) -> Option<Table> {
-        let one = self.outbox.first()?.jobs_a_second;
-        let mut table = Table::new(
-            "Jobs a second, simulated providers".to_owned(),
-            &[
-                "Workers",
-                "Jobs/s",
-                "For one worker's",
-                "CPU µs: workers + database",
-                "Goal",
-                "Holds",
-            ],
-        );
-        for it in &self.outbox {
-            let more = it.jobs_a_second / one;
-            let (goal, holds) = if it.workers == 1 {
-                (format!("≥ {JOBS:.0}"), it.jobs_a_second >= JOBS)
-            } else {
-                let linear = LINEAR * it.workers as f64;
-                (format!("≥ {linear:.1} ×"), more >= linear)
-            };
-            table.rows.push(vec![
-                it.workers.to_string(),
-                rounded(it.jobs_a_second),
-                format!("{more:.2} ×"),
-                format!("{} + {}", rounded(it.of_workers), rounded(it.of_database)),
-                goal,
-                yes(holds),
-            ]);
-        }
-        Some(table)
+/// Of what workers did beside each other; none where nothing was measured.
+fn jobs(with: &str, least: Option<f64>, measured: &[Throughput]) -> Option<Table> {
+    let one = measured.first()?.jobs_a_second;
+    let mut table = Table::new(
+        format!("Jobs a second, {with}"),
+        &[
+            "Workers",
+            "Jobs/s",
+            "For one worker's",
+            "CPU µs: workers + database",
+            "Goal",
+            "Holds",
+        ],
+    );
+    for it in measured {
+        let more = it.jobs_a_second / one;
+        let linear = LINEAR * it.workers as f64;
+        let (goal, holds) = match (it.workers, least) {
+            (1, Some(least)) => (format!("≥ {least:.0}"), yes(it.jobs_a_second >= least)),
+            (1, None) => Default::default(),
+            _ => (format!("≥ {linear:.1} ×"), yes(more >= linear)),
+        };
+        table.rows.push(vec![
+            it.workers.to_string(),
+            rounded(it.jobs_a_second),
+            format!("{more:.2} ×"),
+            format!("{} + {}", rounded(it.of_workers), rounded(it.of_database)),
+            goal,
+            holds,
+        ]);
     }
+    Some(table)
 }

@@ -209,13 +209,15 @@ impl Stage {
         Self::serve_on(&self.binary, database, &[])
     }
 
-    /// A worker.
+    /// A worker, with these settings in its environment.
     ///
     /// # Errors
     /// It does not work.
-    pub(crate) fn work(&self) -> anyhow::Result<Running> {
+    pub(crate) fn work(&self, settings: &[(&str, String)]) -> anyhow::Result<Running> {
         let mut command = Self::command_on(&self.binary, self.database());
-        command.args(["worker", "--ops-listen", "127.0.0.1:0"]);
+        command
+            .args(["worker", "--ops-listen", "127.0.0.1:0"])
+            .envs(settings.iter().map(|(name, value)| (name, value)));
         Running::start(&mut command, |said| {
             let said: Value = serde_json::from_str(said).unwrap_or_default();
             said["status"].as_str().unwrap_or_default().to_owned()
