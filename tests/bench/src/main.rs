@@ -6,6 +6,7 @@
 )]
 
 mod binary;
+mod busy;
 mod capture;
 mod growth;
 mod http;
@@ -78,13 +79,17 @@ async fn run(options: &Options) -> anyhow::Result<Report> {
     let mut sizes = options.sizes.clone();
     sizes.sort_unstable();
     // To grow takes minutes, for nothing where no path is asked.
-    sizes.retain(|_| PATHS.iter().any(|path| options.wants(path.name)));
+    let is_wanted = options.wants("busy") || PATHS.iter().any(|path| options.wants(path.name));
+    sizes.retain(|_| is_wanted);
     for size in sizes {
         told(&format!("{size} of each"));
         shop.grow(&stage.sql, size).await?;
         let reads = |path: &Path| path.write().is_none();
         let measured = measure::paths(&stage, &mut shop, options, reads, &told).await?;
         report.ratios.extend(measured);
+        if options.wants("busy") && report.busy.is_empty() {
+            report.busy = busy::measure(&stage, &mut shop, options, &told).await?;
+        }
         let writes = |path: &Path| path.write().is_some();
         let measured = measure::paths(&stage, &mut shop, options, writes, &told).await?;
         report.ratios.extend(measured);

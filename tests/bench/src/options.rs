@@ -32,7 +32,7 @@ pub(crate) struct Options {
     /// How many connections are asked over
     #[arg(long, value_delimiter = ',', default_value = "8,64")]
     pub(crate) connections: Vec<usize>,
-    /// Paths whose names hold one of these words, and no others; also `growth`, `resources`, `outbox`
+    /// Paths whose names hold one of these words, and no others; also `busy`, `growth`, `resources`, `outbox`
     #[arg(long, num_args = 1.., value_name = "PATH")]
     pub(crate) only: Vec<String>,
     /// How long each path is asked, and each limit, with so many connections

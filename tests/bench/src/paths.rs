@@ -213,6 +213,12 @@ impl Path {
         }
     }
 
+    /// Whether an answer may be one that is remembered, and has to be asked about.
+    pub(crate) const fn may_be_remembered(&self) -> bool {
+        let is_asked_about = !matches!(self.what, What::Summary | What::Lowest | What::Write(_));
+        is_asked_about && !self.is_anew
+    }
+
     /// What the writes of this path change, and how.
     pub(crate) const fn write(&self) -> Option<Write> {
         match self.what {
@@ -273,7 +279,7 @@ impl Write {
         }
     }
 
-    fn request(self, stage: &Stage, number: u32) -> Request {
+    pub(crate) fn request(self, stage: &Stage, number: u32) -> Request {
         let path = format!("/v1/checkouts/{}", checkout(number));
         match self {
             Self::Create => {

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 
 use serde::Serialize;
 
+use crate::busy::{Beside, LEASES};
 use crate::growth::Cost;
 use crate::measure::Ratio;
 use crate::outbox::{AWAY, Throughput};
@@ -35,6 +36,8 @@ pub(crate) struct Report {
     pub(crate) ratios: Vec<Ratio>,
     pub(crate) lists: Vec<Cost>,
     pub(crate) resources: Option<Resources>,
+    /// What is read again while leases are made.
+    pub(crate) busy: Vec<Beside>,
     pub(crate) outbox: Vec<Throughput>,
     /// The same with a provider that is asked over a line.
     pub(crate) away: Vec<Throughput>,
@@ -119,6 +122,7 @@ impl Report {
         for ((size, connections), ratios) in of {
             tables.push(Self::ratios(size, connections, &ratios));
         }
+        tables.extend(beside(&self.busy));
         tables.extend(self.growth());
         tables.extend(self.resources.as_ref().map(Self::resources));
         tables.extend(jobs("simulated providers", Some(JOBS), &self.outbox));
@@ -282,6 +286,34 @@ impl Report {
         }
         table
     }
+}
+
+/// Of what is read again while leases are made; none where nothing was measured.
+fn beside(measured: &[Beside]) -> Option<Table> {
+    let mut table = Table::new(
+        format!("Read again while {LEASES:.0} leases a second are made"),
+        &[
+            "Path",
+            "Requests/s while nothing changes",
+            "Meanwhile",
+            "Ratio",
+            "CPU µs while nothing changes",
+            "Meanwhile, with the leases'",
+            "Leases",
+        ],
+    );
+    for it in measured {
+        table.rows.push(vec![
+            it.path.to_owned(),
+            rounded(it.calm),
+            rounded(it.busy),
+            rounded(it.busy / it.calm),
+            rounded(it.calm_cost),
+            rounded(it.busy_cost),
+            it.leases.to_string(),
+        ]);
+    }
+    (!measured.is_empty()).then_some(table)
 }
 
 /// Of what workers did beside each other; none where nothing was measured.
