@@ -16,7 +16,9 @@ use lessor_domain::events::{
     Contents, EventHead, EventSubject, EventSubjectKind, EventType, NewEvent, NumberedEvent,
 };
 use lessor_domain::ids::{CustomerPubId, EventPubId, OrganizationId};
-use lessor_domain::ports::{Changes, Edition, EventFilter, EventStore, Scope, StoreError, Stretch};
+use lessor_domain::ports::{
+    Changes, Edition, EventFilter, EventStore, Scope, StoreError, Stretch, Told,
+};
 use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
@@ -83,17 +85,18 @@ const EDITION: &str = edition_and!();
 /// The same with what was told of since. Its limits stand in the text: with a parameter it would be planned anew each time.
 const CHANGES: &str = concat!(
     "WITH changed AS MATERIALIZED (
-    (SELECT subject_type, subject_id, true AS has_number FROM events
+    (SELECT id, subject_type, subject_id, true AS has_number FROM events
     WHERE organization_id = $1 AND mode = 'live' AND sequence > $2 ORDER BY sequence LIMIT 257)
     UNION ALL
-    (SELECT subject_type, subject_id, true FROM events
+    (SELECT id, subject_type, subject_id, true FROM events
     WHERE organization_id = $1 AND mode = 'sandbox' AND sequence > $3 ORDER BY sequence LIMIT 257)
     UNION ALL
-    (SELECT subject_type, subject_id, false FROM unnumbered_events WHERE organization_id = $1 LIMIT 257)
+    (SELECT id, subject_type, subject_id, false FROM unnumbered_events WHERE organization_id = $1 LIMIT 257)
 )
 ",
     edition_and!(
         ",
+    (SELECT coalesce(array_agg(id), '{}') FROM changed) AS ids,
     (SELECT coalesce(array_agg(subject_type), '{}') FROM changed) AS kinds,
     (SELECT coalesce(array_agg(subject_id), '{}') FROM changed) AS subjects,
     (SELECT count(*) FROM changed WHERE has_number) AS numbered"
@@ -126,6 +129,8 @@ impl From<&EditionRow> for Edition {
 struct ChangesRow {
     #[diesel(embed)]
     edition: EditionRow,
+    #[diesel(sql_type = Array<sql_types::Uuid>)]
+    ids: Vec<Uuid>,
     #[diesel(sql_type = Array<Text>)]
     kinds: Vec<String>,
     #[diesel(sql_type = Array<sql_types::Uuid>)]
@@ -135,8 +140,8 @@ struct ChangesRow {
 }
 
 impl ChangesRow {
-    /// The records that changed since the edition; none where not all of them are there.
-    fn records(&self, since: &Edition) -> Result<Option<Vec<EventSubject>>, StoreError> {
+    /// What was told since the edition; none where not all of it is there.
+    fn told(&self, since: &Edition) -> Result<Option<Vec<Told>>, StoreError> {
         let edition = Edition::from(&self.edition);
         let numbered = row_count(self.numbered);
         let waiting = self.subjects.len().saturating_sub(saturating(numbered));
@@ -146,12 +151,15 @@ impl ChangesRow {
         if !is_all {
             return Ok(None);
         }
-        let both = self.kinds.iter().zip(&self.subjects);
-        let records = both.map(|(kind, id)| {
+        let all = self.ids.iter().zip(&self.kinds).zip(&self.subjects);
+        let told = all.map(|((id, kind), subject)| {
             let kind = Place::new("events", id).parse("subject_type", kind)?;
-            Ok(EventSubject::from_parts(kind, *id))
+            Ok(Told {
+                event: EventPubId::from_uuid(*id),
+                record: EventSubject::from_parts(kind, *subject),
+            })
         });
-        records.collect::<Result<_, StoreError>>().map(Some)
+        told.collect::<Result<_, StoreError>>().map(Some)
     }
 }
 
@@ -508,10 +516,10 @@ impl EventStore for PgUnitOfWork {
             .await
             .map_err(store_error)?;
         let edition = Edition::from(&row);
-        let unnamed = |records| Changes {
+        let unnamed = |events| Changes {
             edition,
             is_behind: row.is_behind,
-            records,
+            events,
         };
         let Some(since) = since.filter(|since| since.organization == edition.organization) else {
             return Ok(unnamed(None));
@@ -533,7 +541,7 @@ impl EventStore for PgUnitOfWork {
         Ok(Changes {
             edition: Edition::from(&row.edition),
             is_behind: row.edition.is_behind,
-            records: row.records(&since)?,
+            events: row.told(&since)?,
         })
     }
 

@@ -1,9 +1,10 @@
 //! What is known to have changed of an organization's records, and what an answer shows of them.
 
-use std::collections::HashMap;
+use std::collections::{HashMap, HashSet};
 
 use actix_web::HttpResponse;
 use lessor_domain::events::{EventSubject, EventSubjectKind};
+use lessor_domain::ids::EventPubId;
 use lessor_domain::ports::{Changes, Edition};
 
 /// Of how many records of an organization it is known when they changed. Where more do, any may have.
@@ -60,6 +61,8 @@ pub(super) struct Journal {
     since: u64,
     records: HashMap<EventSubject, u64>,
     kinds: HashMap<EventSubjectKind, u64>,
+    /// The events that the last changes were told by. One that has no number yet is told of again until it has, and once with it.
+    entered: HashSet<EventPubId>,
 }
 
 impl Journal {
@@ -70,6 +73,7 @@ impl Journal {
             since: now,
             records: HashMap::new(),
             kinds: HashMap::new(),
+            entered: HashSet::new(),
         }
     }
 
@@ -80,18 +84,18 @@ impl Journal {
 
     /// These are the changes since some edition that it had.
     pub(super) fn enter(&mut self, changes: &Changes, now: u64) {
-        let records = changes.records.as_deref();
-        match records.filter(|new| self.records.len().saturating_add(new.len()) <= RECORDS_MAX) {
-            Some(records) => {
-                for record in records {
-                    self.records.insert(*record, now);
-                    self.kinds.insert(record.kind(), now);
+        let events = changes.events.as_deref();
+        match events.filter(|new| self.records.len().saturating_add(new.len()) <= RECORDS_MAX) {
+            Some(events) => {
+                let entered = events.iter().map(|told| told.event).collect();
+                let before = std::mem::replace(&mut self.entered, entered);
+                for told in events.iter().filter(|told| !before.contains(&told.event)) {
+                    self.records.insert(told.record, now);
+                    self.kinds.insert(told.record.kind(), now);
                 }
             }
             None => {
-                self.since = now;
-                self.records.clear();
-                self.kinds.clear();
+                *self = Self::new(self.edition, now);
             }
         }
         // Of answers that overtook each other the later one knows more.
@@ -120,6 +124,7 @@ impl Journal {
 #[cfg(test)]
 mod tests {
     use lessor_domain::ids::{CheckoutPubId, ProductPubId};
+    use lessor_domain::ports::Told;
     use uuid::Uuid;
 
     use super::*;
@@ -132,7 +137,12 @@ mod tests {
         EventSubject::Checkout(CheckoutPubId::from_uuid(Uuid::from_u128(number)))
     }
 
+    /// Changes of these records, each told of by an event of its own.
     fn changes(live: u64, records: Option<Vec<EventSubject>>) -> Changes {
+        let told = |(number, record)| Told {
+            event: EventPubId::from_uuid(Uuid::from_u64_pair(live, number)),
+            record,
+        };
         Changes {
             edition: Edition {
                 live,
@@ -140,7 +150,7 @@ mod tests {
                 organization: 1,
             },
             is_behind: false,
-            records,
+            events: records.map(|records| (0..).zip(records).map(told).collect()),
         }
     }
 
@@ -181,6 +191,25 @@ mod tests {
         journal.enter(&changes(11, Some(vec![checkout(1)])), 4);
         assert!(!journal.is_still(&shown, 3), "more than fit");
         assert!(journal.is_still(&shown, 4));
+    }
+
+    #[test]
+    fn an_event_counts_once() {
+        let mut journal = Journal::new(Edition::default(), 1);
+        let shown = Shows::records([product(1)]);
+        let waiting = changes(0, Some(vec![product(1)]));
+        let mut both = changes(1, Some(vec![checkout(1)]));
+        let again = waiting.events.iter().flatten().copied();
+        both.events
+            .iter_mut()
+            .for_each(|all| all.extend(again.clone()));
+        for (changes, now) in [(&waiting, 2), (&waiting, 3), (&both, 4)] {
+            journal.enter(changes, now);
+            assert!(!journal.is_still(&shown, 1), "{now}");
+            assert!(journal.is_still(&shown, 2), "{now}");
+        }
+        journal.enter(&changes(2, Some(vec![product(1)])), 5);
+        assert!(!journal.is_still(&shown, 4), "another event");
     }
 
     #[test]

@@ -7,7 +7,7 @@
 use std::fmt;
 use std::hash::{BuildHasher as _, RandomState};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicU32, AtomicU64, Ordering};
 use std::time::{Duration, Instant};
 
 use actix_web::HttpResponse;
@@ -35,7 +35,9 @@ const ANSWERS: usize = 16 * 1024;
 const LARGEST: usize = 1024 * 1024;
 /// For how long an answer is remembered: what somebody changes in the database by hand no event tells of.
 const REMEMBERED_FOR: Duration = Duration::from_secs(60);
-/// For how long a question is answered anew whose answer was true for no longer: where it changes all the time, it would be asked in
+/// How often an answer is to be given again before it changes.
+const WORTH: u32 = 4;
+/// For how long a question is answered anew whose answer was not: where it changes more often than it is asked for, it would be asked in
 /// vain each time whether it has.
 const RESTLESS_FOR: Duration = Duration::from_secs(1);
 /// Of how many questions it is known that somebody asked them: what is asked once is not worth a statement.
@@ -78,7 +80,8 @@ pub(crate) struct Answer {
     /// When it was true: the records were read then or later.
     pub(crate) moment: Moment,
     pub(crate) shows: Shows,
-    since: Instant,
+    /// How often it was given again.
+    given: AtomicU32,
     until: Instant,
     headers: Box<[(HeaderName, HeaderValue)]>,
     body: Bytes,
@@ -88,6 +91,7 @@ impl Answer {
     /// The answer once more.
     pub(crate) fn respond(&self) -> HttpResponse {
         HITS.with(|hits| hits.increment(1));
+        self.given.fetch_add(1, Ordering::Relaxed);
         let mut response = HttpResponse::Ok();
         for header in &*self.headers {
             response.append_header(header.clone());
@@ -183,7 +187,7 @@ impl Remembered {
     }
 
     /// Remembers the answer, which was read after that moment, in place of one that is not true any more. Where that was
-    /// true for a short time only, others will be so too, and none is remembered for a while. Gives the answer back.
+    /// hardly ever given again, others would not be either, and none is remembered for a while. Gives the answer back.
     pub(crate) fn learn(
         &self,
         question: Question,
@@ -195,7 +199,7 @@ impl Remembered {
             return response;
         }
         let now = Instant::now();
-        if before.is_some_and(|before| now < before.since + RESTLESS_FOR) {
+        if before.is_some_and(|before| before.given.load(Ordering::Relaxed) < WORTH) {
             let restless = Known::Restless(now + RESTLESS_FOR);
             self.0.known.insert(question, restless);
             return response;
@@ -214,7 +218,7 @@ impl Remembered {
             let answer = Answer {
                 moment,
                 shows: shows.unwrap_or_default(),
-                since: now,
+                given: AtomicU32::new(0),
                 until,
                 headers: headers
                     .map(|(name, value)| (name.clone(), value.clone()))
@@ -350,18 +354,18 @@ mod tests {
             let ok = HttpResponse::Ok().body("[]");
             drop(remembered.learn(asked.clone(), before, MOMENT, ok));
         };
-        let answer = |age: Duration| Answer {
+        let answer = |given| Answer {
             moment: MOMENT,
             shows: Shows::default(),
-            since: Instant::now().checked_sub(age).unwrap(),
+            given: AtomicU32::new(given),
             until: Instant::now() + REMEMBERED_FOR,
             headers: Box::default(),
             body: Bytes::new(),
         };
         learn(&neighbour, None);
-        learn(&asked, Some(&answer(RESTLESS_FOR)));
-        assert!(is_known(&remembered, &asked), "it was true for long enough");
-        learn(&asked, Some(&answer(RESTLESS_FOR / 2)));
+        learn(&asked, Some(&answer(WORTH)));
+        assert!(is_known(&remembered, &asked), "it was given often enough");
+        learn(&asked, Some(&answer(WORTH - 1)));
         for _ in 0..3 {
             assert!(matches!(remembered.recall(&asked), Recall::No));
         }

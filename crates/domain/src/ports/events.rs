@@ -63,13 +63,21 @@ pub struct Changes {
     pub edition: Edition,
     /// Whether events are committed that have no number yet: the edition does not count them.
     pub is_behind: bool,
-    /// The records that events tell of which got their numbers since, or have none yet; some of them more than once. `None`:
-    /// any may have changed.
-    pub records: Option<Vec<EventSubject>>,
+    /// The events that got their numbers since, or have none yet. `None`: any record may have changed.
+    pub events: Option<Vec<Told>>,
+}
+
+/// An event, and what it tells of.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Told {
+    /// Which event.
+    pub event: EventPubId,
+    /// The record that changed.
+    pub record: EventSubject,
 }
 
 impl Changes {
-    /// The most events of a mode, and without numbers, whose records are named.
+    /// The most events of a mode, and without numbers, that are named.
     pub const NAMED: u32 = 256;
 }
 

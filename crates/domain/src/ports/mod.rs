@@ -55,7 +55,7 @@ pub use dialing::DialingPlan;
 pub use doors::{Doors, Errand, StateCounts};
 pub use events::{
     Changes, Edition, EventFilter, EventListener, EventMessage, EventRecords, EventStore,
-    EventView, Stretch,
+    EventView, Stretch, Told,
 };
 pub use idempotency::{IdempotencyKey, IdempotencyStore, StoredAnswer};
 pub use inbox::{InboxMessage, InboxRecord, InboxState, InboxStore, MessageReader};

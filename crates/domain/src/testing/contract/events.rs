@@ -13,7 +13,7 @@ use crate::customer::Customer;
 use crate::events::{Contents, EventSubject, EventType, NewEvent, NumberedEvent};
 use crate::ids::ProductPubId;
 use crate::ports::{
-    Changes, Database, Edition, Erasure, EventFilter, ReplacementAnswer, Scope, Stretch,
+    Changes, Database, Edition, Erasure, EventFilter, ReplacementAnswer, Scope, Stretch, Told,
 };
 use crate::time::Timestamp;
 
@@ -333,14 +333,20 @@ async fn changes_are_all_that_was_told_since(shop: &Shop<'_>) {
         });
         read.await
     };
+    let told = |event: &NewEvent| {
+        vec![Told {
+            event: event.id,
+            record: event.subject,
+        }]
+    };
     let nothing = shop.edition_of_nothing();
     let still = |edition: Edition| Changes {
         edition,
         is_behind: false,
-        records: Some(Vec::new()),
+        events: Some(Vec::new()),
     };
     let any = |edition: Edition| Changes {
-        records: None,
+        events: None,
         ..still(edition)
     };
     assert_eq!(
@@ -360,7 +366,7 @@ async fn changes_are_all_that_was_told_since(shop: &Shop<'_>) {
         let waiting = Changes {
             edition: before,
             is_behind: true,
-            records: Some(vec![event.subject]),
+            events: Some(told(&event)),
         };
         let clause = "events.changes: what has no number, in either mode, as often as it is asked";
         for _ in 0..2 {
@@ -376,7 +382,7 @@ async fn changes_are_all_that_was_told_since(shop: &Shop<'_>) {
         let numbered = Changes {
             edition: after,
             is_behind: false,
-            records: Some(vec![event.subject]),
+            events: Some(told(&event)),
         };
         assert_eq!(
             read(Some(before)).await,
@@ -390,7 +396,7 @@ async fn changes_are_all_that_was_told_since(shop: &Shop<'_>) {
         );
         before = after;
     }
-    let all = read(Some(nothing)).await.records;
+    let all = read(Some(nothing)).await.events;
     assert_eq!(
         all.map(|all| all.len()),
         Some(2),
@@ -451,7 +457,7 @@ async fn more_than_are_named_change(shop: &Shop<'_>, before: Edition) -> Edition
     let events = |many: u32| (0..many).map(|_| renamed(shop, |_| {})).collect();
     let most: Vec<NewEvent> = events(Changes::NAMED);
     append(shop, &most).await;
-    let named = |changes: Changes| changes.records.map(|records| records.len());
+    let named = |changes: Changes| changes.events.map(|events| events.len());
     let clause = "events.changes: as many as are named";
     assert_eq!(named(changes().await), Some(most.len()), "{clause}");
     append(shop, &events(1)).await;
@@ -464,7 +470,7 @@ async fn more_than_are_named_change(shop: &Shop<'_>, before: Edition) -> Edition
     number(shop, shop.sandbox(), ALL).await;
     let after = changes().await;
     let clause = "events.changes: any, where more have got numbers than are named";
-    assert_eq!(after.records, None, "{clause}");
+    assert_eq!(after.events, None, "{clause}");
     after.edition
 }
 

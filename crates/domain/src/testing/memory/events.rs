@@ -11,7 +11,9 @@ use super::tables::{EventRow, Owned};
 use crate::access::Mode;
 use crate::events::{EventHead, EventType, NewEvent, NumberedEvent};
 use crate::ids::{EventPubId, OrganizationId};
-use crate::ports::{Changes, Edition, EventFilter, EventStore, Reach, Scope, StoreError, Stretch};
+use crate::ports::{
+    Changes, Edition, EventFilter, EventStore, Reach, Scope, StoreError, Stretch, Told,
+};
 use crate::time::Timestamp;
 
 /// Whether the event has been numbered and happened before the time.
@@ -135,12 +137,16 @@ impl EventStore for Memory {
                 && numbered.len() as u64 <= named
                 && waiting().count() as u64 <= named;
             let changed = numbered.into_iter().chain(waiting());
-            is_all.then(|| changed.map(|row| row.event.subject).collect())
+            let told = |row: &EventRow| Told {
+                event: row.event.id,
+                record: row.event.subject,
+            };
+            is_all.then(|| changed.map(told).collect())
         };
         Ok(Changes {
             edition,
             is_behind: waiting().next().is_some(),
-            records: since.and_then(named),
+            events: since.and_then(named),
         })
     }
 

@@ -120,12 +120,12 @@ impl Tells for ProductPage {
 /// The organization itself is nobody's.
 impl Tells for Changes {
     fn is_something(&self) -> bool {
-        self.edition.told().is_something() && self.records.is_something()
+        self.edition.told().is_something() && self.events.is_something()
     }
 
     fn is_nothing(&self) -> bool {
-        let records = self.records.iter().flatten();
-        self.edition.told().is_nothing() && self.is_behind.is_nothing() && records.count() == 0
+        let events = self.events.iter().flatten();
+        self.edition.told().is_nothing() && self.is_behind.is_nothing() && events.count() == 0
     }
 }
 
