@@ -145,8 +145,7 @@ impl ChangesRow {
         let edition = Edition::from(&self.edition);
         let numbered = row_count(self.numbered);
         let waiting = self.subjects.len().saturating_sub(saturating(numbered));
-        let is_all = edition.organization == since.organization
-            && edition.told().saturating_sub(since.told()) == numbered
+        let is_all = edition.told_since(since) == Some(numbered)
             && waiting <= saturating(Changes::NAMED.into());
         if !is_all {
             return Ok(None);
@@ -521,14 +520,13 @@ impl EventStore for PgUnitOfWork {
             is_behind: row.is_behind,
             events,
         };
-        let Some(since) = since.filter(|since| since.organization == edition.organization) else {
+        let Some(since) = since else {
             return Ok(unnamed(None));
         };
-        if edition == since && !row.is_behind {
-            return Ok(unnamed(Some(Vec::new())));
-        }
-        if edition.told().saturating_sub(since.told()) > Changes::NAMED.into() {
-            return Ok(unnamed(None));
+        match edition.told_since(&since) {
+            Some(0) if !row.is_behind => return Ok(unnamed(Some(Vec::new()))),
+            Some(told) if told <= Changes::NAMED.into() => {}
+            _ => return Ok(unnamed(None)),
         }
         let row: ChangesRow = diesel::sql_query(CHANGES)
             .bind::<BigInt, _>(organization.get())

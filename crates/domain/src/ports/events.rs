@@ -54,6 +54,16 @@ impl Edition {
     pub const fn told(&self) -> u64 {
         self.live.saturating_add(self.sandbox)
     }
+
+    /// How many events got their numbers since the edition before. `None`: it is none of before, or the organization was
+    /// written since.
+    #[must_use]
+    pub fn told_since(&self, before: &Self) -> Option<u64> {
+        let live = self.live.checked_sub(before.live)?;
+        let sandbox = self.sandbox.checked_sub(before.sandbox)?;
+        let is_same = self.organization == before.organization;
+        is_same.then(|| live.saturating_add(sandbox))
+    }
 }
 
 /// What has changed of an organization's records since an edition.

@@ -428,6 +428,15 @@ async fn changes_are_all_that_was_told_since(shop: &Shop<'_>) {
         any(before),
         "events.changes: any, where what was told of since is forgotten"
     );
+    let later = Edition {
+        live: before.live.saturating_add(1),
+        ..before
+    };
+    assert_eq!(
+        read(Some(later)).await,
+        any(before),
+        "events.changes: any since an edition that there was none of"
+    );
     let before = more_than_are_named_change(shop, before).await;
     let mut organization = shop.organization.clone();
     shop.done("organizations.update: writes", async |uow| {

@@ -132,8 +132,7 @@ impl EventStore for Memory {
                 |row: &&EventRow| row.sequence.is_some_and(|it| it > before(row.event.mode));
             let numbered: Vec<&EventRow> = events().filter(is_new).collect();
             let named = u64::from(Changes::NAMED);
-            let is_all = edition.organization == since.organization
-                && edition.told().saturating_sub(since.told()) == numbered.len() as u64
+            let is_all = edition.told_since(&since) == Some(numbered.len() as u64)
                 && numbered.len() as u64 <= named
                 && waiting().count() as u64 <= named;
             let changed = numbered.into_iter().chain(waiting());
