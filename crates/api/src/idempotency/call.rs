@@ -121,7 +121,8 @@ impl Call {
         Ok(use_case.run(&mut *view, &self.context()).await?)
     }
 
-    /// Answers a read: as it was answered before, where nothing has changed since that the answer [shows](crate::state::journal::Shows), else anew.
+    /// Answers a read: as it was answered before, where nothing has changed since that the answer
+    /// [shows](crate::state::journal::Shows), else anew.
     ///
     /// # Errors
     /// Those of the answer; the stores cannot be reached.

@@ -114,7 +114,7 @@ enum Known {
     Restless(Instant),
 }
 
-/// What is known takes of [`MEMORY_MAX`], in bytes.
+/// What that takes of [`MEMORY_MAX`], in bytes.
 #[derive(Clone)]
 struct Memory;
 
