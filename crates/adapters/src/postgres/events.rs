@@ -82,7 +82,10 @@ macro_rules! edition_and {
 
 const EDITION: &str = edition_and!();
 
-/// The same with what was told of since. Its limits stand in the text: with a parameter it would be planned anew each time.
+const _: () = assert!(Changes::NAMED == 256, "the limits in CHANGES are one more");
+
+/// The same with what was told of since. Its limits, one more than are named, stand in the text: with a parameter it would be
+/// planned anew each time.
 const CHANGES: &str = concat!(
     "WITH changed AS MATERIALIZED (
     (SELECT id, subject_type, subject_id, true AS has_number FROM events
@@ -144,9 +147,9 @@ impl ChangesRow {
     fn told(&self, since: &Edition) -> Result<Option<Vec<Told>>, StoreError> {
         let edition = Edition::from(&self.edition);
         let numbered = row_count(self.numbered);
-        let waiting = self.subjects.len().saturating_sub(saturating(numbered));
-        let is_all = edition.told_since(since) == Some(numbered)
-            && waiting <= saturating(Changes::NAMED.into());
+        let waiting = (self.ids.len() as u64).saturating_sub(numbered);
+        let is_all =
+            edition.told_since(since) == Some(numbered) && waiting <= u64::from(Changes::NAMED);
         if !is_all {
             return Ok(None);
         }
@@ -160,10 +163,6 @@ impl ChangesRow {
         });
         told.collect::<Result<_, StoreError>>().map(Some)
     }
-}
-
-fn saturating(count: u64) -> usize {
-    usize::try_from(count).unwrap_or(usize::MAX)
 }
 
 #[derive(QueryableByName)]

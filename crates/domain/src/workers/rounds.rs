@@ -81,7 +81,7 @@ impl Round {
     ) -> Result<(), StoreError> {
         let mut has_looked = false;
         let mut left = limit;
-        let mut share = self.share_of(left).max(W::LEAST);
+        let mut share = self.share_of::<W>(left);
         while left > 0 {
             let Some(owner) = self.unasked.pop_front() else {
                 if !self.begins_again(has_looked || self.has_looked_since(now)) {
@@ -91,7 +91,7 @@ impl Round {
                     self.look(work, now).await?;
                     has_looked = true;
                 }
-                share = self.share_of(left).max(W::LEAST);
+                share = self.share_of::<W>(left);
                 continue;
             };
             let most = share.min(left);
@@ -109,9 +109,9 @@ impl Round {
     }
 
     /// What each of those whose turn it is has of what is left.
-    fn share_of(&self, left: u32) -> u32 {
+    fn share_of<W: Work>(&self, left: u32) -> u32 {
         let many = u32::try_from(self.unasked.len()).unwrap_or(u32::MAX);
-        left.div_ceil(many.max(1))
+        left.div_ceil(many.max(1)).max(W::LEAST)
     }
 
     /// Has the turn be theirs again who had more, if they may. Answers whether it is anybody's.
