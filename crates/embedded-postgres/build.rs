@@ -21,9 +21,12 @@ mod pack {
     use std::io::Write as _;
     use std::path::PathBuf;
 
-    use flate2::Compression;
-    use flate2::write::DeflateEncoder;
+    use lzma_rust2::filter::FilterType;
+    use lzma_rust2::{XzOptions, XzWriter};
     use sha2::{Digest, Sha256};
+
+    /// A window of 16 MiB, which is what unpacking takes of memory; a wider one would save nothing.
+    const PRESET: u32 = 7;
 
     /// One file that the payload crate's manifest lists.
     #[derive(Default)]
@@ -49,10 +52,7 @@ mod pack {
         let out = PathBuf::from(env::var("OUT_DIR")?);
         let mut list = String::new();
         let mut packed = HashSet::new();
-        let mut stream = DeflateEncoder::new(
-            File::create(out.join("payload.deflate"))?,
-            Compression::best(),
-        );
+        let mut stream = XzWriter::new(File::create(out.join("payload.xz"))?, options())?;
         for file in files.iter().filter(|file| is_needed(&file.relative)) {
             let content = fs::read(&file.source)?;
             let sum = Sha256::digest(&content);
@@ -74,6 +74,20 @@ mod pack {
         fs::write(out.join("payload.list"), list)?;
         println!("cargo::rustc-cfg=has_payload");
         Ok(())
+    }
+
+    /// Calls of the programs are written down from the start of their file, so that those of one function look alike.
+    fn options() -> XzOptions {
+        let mut options = XzOptions::with_preset(PRESET);
+        let calls = match env::var("CARGO_CFG_TARGET_ARCH").as_deref() {
+            Ok("x86_64") => Some(FilterType::BcjX86),
+            Ok("aarch64") => Some(FilterType::BcjArm64),
+            _ => None,
+        };
+        if let Some(calls) = calls {
+            options.prepend_pre_filter(calls, 0);
+        }
+        options
     }
 
     /// What `initdb` and `postgres` need at run time, and the licences. The payload also carries an in-process build, a

@@ -51,7 +51,7 @@ mod payload {
     use std::path::{Path, PathBuf};
     use std::process::Command;
 
-    use flate2::read::DeflateDecoder;
+    use lzma_rust2::XzReader;
     use sha2::{Digest, Sha256};
 
     use super::VERSION;
@@ -61,7 +61,7 @@ mod payload {
     /// One line for each file: SHA-256, size, `x` or `-`, path.
     const LIST: &str = include_str!(concat!(env!("OUT_DIR"), "/payload.list"));
     /// Every different content once, in the order of the list.
-    const STREAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/payload.deflate"));
+    const STREAM: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/payload.xz"));
 
     const FOLDER_PREFIX: &str = "bundled-";
     /// The oldest glibc that has every symbol that the programs ask for.
@@ -159,7 +159,7 @@ mod payload {
     }
 
     fn unpack(folder: &Path, entries: &[Entry]) -> Result<(), Error> {
-        let mut stream = DeflateDecoder::new(STREAM);
+        let mut stream = XzReader::new(STREAM, false);
         let mut written: HashMap<&str, PathBuf> = HashMap::new();
         for entry in entries {
             let path = folder.join(entry.path);

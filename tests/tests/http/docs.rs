@@ -105,19 +105,19 @@ async fn everything_is_sent_small_and_told_by_its_form() {
         plain.has(200);
         assert_eq!(plain.header("content-encoding"), "", "{path}");
         let mut tags = BTreeSet::from([plain.header("etag").to_owned()]);
-        for (asked, expected) in [("gzip, deflate, br, zstd", "br"), ("gzip", "gzip")] {
+        for asked in ["gzip, deflate, br, zstd", "gzip"] {
             let answer = sent(&client, path, asked, "").await;
-            assert_eq!(answer.header("content-encoding"), expected, "{path}");
+            assert_eq!(answer.header("content-encoding"), "gzip", "{path}");
             assert_eq!(answer.header("vary"), "accept-encoding", "{path}");
             assert_eq!(answer.header("cache-control"), "no-cache", "{path}");
             let smaller = plain.bytes.len() < 2_000 || answer.bytes.len() * 2 < plain.bytes.len();
-            assert!(smaller, "{path}: {} {expected}", answer.bytes.len());
+            assert!(smaller, "{path}: {}", answer.bytes.len());
             let tag = answer.header("etag").to_owned();
             let again = sent(&client, path, asked, &tag).await;
             assert_eq!((again.status, again.bytes.len()), (304, 0), "{path}");
             tags.insert(tag);
         }
-        assert_eq!(tags.len(), 3, "{path}: a tag for each form");
+        assert_eq!(tags.len(), 2, "{path}: a tag for each form");
     }
 }
 
@@ -341,8 +341,8 @@ async fn the_script_of_the_reference_is_whole_and_kept() {
         open.extend(wanted.into_iter().filter(|name| known.insert(name.clone())));
     }
     assert!(known.len() > 10, "{known:?}");
-    let packed = sent(&client, first, "br", "").await;
-    assert_eq!(packed.header("content-encoding"), "br");
+    let packed = sent(&client, first, "gzip", "").await;
+    assert_eq!(packed.header("content-encoding"), "gzip");
     for wrong in ["/docs/scalar/0/scalar.js", &format!("{folder}/nope.js")] {
         client.get(wrong).await.refused(404, "not_found", "");
     }

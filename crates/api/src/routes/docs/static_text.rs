@@ -1,5 +1,4 @@
-//! Texts that are the same for everybody: told by a tag, and sent in the smallest form that the
-//! client reads.
+//! Texts that are the same for everybody: told by a tag, and sent compressed to clients that read that.
 
 use std::io::{Read as _, Write as _};
 use std::sync::OnceLock;
@@ -9,6 +8,9 @@ use actix_web::http::header::{
 };
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse};
+use flate2::Compression;
+use flate2::read::GzDecoder;
+use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 
 use crate::http::error::ApiError;
@@ -19,11 +21,6 @@ pub(crate) const ASK_AGAIN: &str = "no-cache";
 /// What never changes under its address.
 pub(super) const FOREVER: &str = "public, max-age=31536000, immutable";
 
-/// The buffer of the compressor, in bytes.
-const BUFFER: usize = 16 * 1024;
-/// Nine of eleven: the last two take ten times as long for a hundredth.
-const BROTLI_QUALITY: i32 = 9;
-
 /// One text, in each form in which it is sent. A form is made when it is first asked for.
 #[derive(Debug)]
 pub(crate) struct StaticText {
@@ -31,7 +28,6 @@ pub(crate) struct StaticText {
     tag: String,
     plain: OnceLock<Bytes>,
     gzip: OnceLock<Bytes>,
-    brotli: OnceLock<Bytes>,
 }
 
 impl StaticText {
@@ -43,18 +39,16 @@ impl StaticText {
             tag: tag_of(&text),
             plain: OnceLock::from(text),
             gzip: OnceLock::new(),
-            brotli: OnceLock::new(),
         }
     }
 
     /// A text that is kept compressed.
-    pub(super) fn packed(content_type: &'static str, brotli: &'static [u8]) -> Self {
+    pub(super) fn packed(content_type: &'static str, gzip: &'static [u8]) -> Self {
         Self {
             content_type,
-            tag: tag_of(brotli),
+            tag: tag_of(gzip),
             plain: OnceLock::new(),
-            gzip: OnceLock::new(),
-            brotli: OnceLock::from(Bytes::from_static(brotli)),
+            gzip: OnceLock::from(Bytes::from_static(gzip)),
         }
     }
 
@@ -95,20 +89,18 @@ impl StaticText {
         let cell = match form {
             Form::Plain => &self.plain,
             Form::Gzip => &self.gzip,
-            Form::Brotli => &self.brotli,
         };
         if let Some(body) = cell.get() {
             return Ok(body.clone());
         }
         let made = match form {
             Form::Plain => decompressed(
-                self.brotli
+                self.gzip
                     .get()
                     .map(|packed| &packed[..])
                     .unwrap_or_default(),
             ),
-            Form::Gzip => gzip(&self.body(Form::Plain)?),
-            Form::Brotli => brotli(&self.body(Form::Plain)?),
+            Form::Gzip => compressed(&self.body(Form::Plain)?),
         };
         let made = Bytes::from(made.map_err(unreadable)?);
         Ok(cell.get_or_init(|| made).clone())
@@ -120,7 +112,6 @@ impl StaticText {
 enum Form {
     Plain,
     Gzip,
-    Brotli,
 }
 
 impl Form {
@@ -129,16 +120,10 @@ impl Form {
         let Ok(accepted) = AcceptEncoding::parse(request) else {
             return Self::Plain;
         };
-        // Asked one by one: where several are as good, the client's order would decide.
-        let takes = |encoding: Encoding| {
-            accepted.negotiate([&encoding, &Encoding::identity()].into_iter()) == Some(encoding)
-        };
-        if takes(Encoding::brotli()) {
-            Self::Brotli
-        } else if takes(Encoding::gzip()) {
-            Self::Gzip
-        } else {
-            Self::Plain
+        let forms = [Encoding::gzip(), Encoding::identity()];
+        match accepted.negotiate(forms.iter()) {
+            Some(encoding) if encoding == Encoding::gzip() => Self::Gzip,
+            _ => Self::Plain,
         }
     }
 
@@ -146,7 +131,6 @@ impl Form {
         match self {
             Self::Plain => None,
             Self::Gzip => Some("gzip"),
-            Self::Brotli => Some("br"),
         }
     }
 
@@ -154,7 +138,6 @@ impl Form {
         match self {
             Self::Plain => "",
             Self::Gzip => "-gz",
-            Self::Brotli => "-br",
         }
     }
 }
@@ -164,27 +147,15 @@ fn tag_of(text: &[u8]) -> String {
     hex::encode(&Sha256::digest(text)[..16])
 }
 
-fn gzip(text: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut encoder = flate2::write::GzEncoder::new(Vec::new(), flate2::Compression::best());
+fn compressed(text: &[u8]) -> std::io::Result<Vec<u8>> {
+    let mut encoder = GzEncoder::new(Vec::new(), Compression::best());
     encoder.write_all(text)?;
     encoder.finish()
 }
 
-fn brotli(text: &[u8]) -> std::io::Result<Vec<u8>> {
-    let parameters = brotli::enc::BrotliEncoderParams {
-        quality: BROTLI_QUALITY,
-        size_hint: text.len(),
-        ..Default::default()
-    };
-    let mut compressed = Vec::new();
-    brotli::CompressorReader::with_params(text, BUFFER, &parameters)
-        .read_to_end(&mut compressed)?;
-    Ok(compressed)
-}
-
 fn decompressed(packed: &[u8]) -> std::io::Result<Vec<u8>> {
     let mut text = Vec::new();
-    brotli::Decompressor::new(packed, BUFFER).read_to_end(&mut text)?;
+    GzDecoder::new(packed).read_to_end(&mut text)?;
     Ok(text)
 }
 
@@ -203,13 +174,12 @@ mod tests {
     #[test]
     fn the_smallest_form_that_is_read_is_sent() {
         for (accepted, expected) in [
-            ("gzip, deflate, br, zstd", Form::Brotli),
-            ("br;q=0.5, gzip;q=0.1", Form::Brotli),
-            ("gzip, deflate", Form::Gzip),
-            ("gzip, br;q=0", Form::Gzip),
+            ("gzip, deflate, br, zstd", Form::Gzip),
+            ("gzip;q=0.1", Form::Gzip),
+            ("*", Form::Plain),
             ("identity", Form::Plain),
-            ("deflate", Form::Plain),
-            ("br;q=0, gzip;q=0", Form::Plain),
+            ("deflate, br", Form::Plain),
+            ("gzip;q=0", Form::Plain),
         ] {
             assert_eq!(form(accepted), expected, "{accepted}");
         }
@@ -222,16 +192,8 @@ mod tests {
         let text = "a lease ".repeat(1_000);
         let served = StaticText::new("text/plain", text.clone());
         let gzip = served.body(Form::Gzip).unwrap();
-        let mut read = String::new();
-        flate2::read::GzDecoder::new(gzip.as_ref())
-            .read_to_string(&mut read)
-            .unwrap();
-        assert_eq!(read, text);
-        let brotli = served.body(Form::Brotli).unwrap();
-        assert!(brotli.len() < gzip.len() && gzip.len() < text.len() / 10);
-        assert_eq!(decompressed(&brotli).unwrap(), text.as_bytes());
-
-        let packed = StaticText::packed("text/plain", brotli.to_vec().leak());
+        assert!(gzip.len() < text.len() / 10);
+        let packed = StaticText::packed("text/plain", gzip.to_vec().leak());
         assert_eq!(packed.body(Form::Plain).unwrap(), text);
         assert_eq!(packed.body(Form::Gzip).unwrap(), gzip);
     }
