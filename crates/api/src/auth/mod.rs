@@ -4,6 +4,7 @@
 pub mod addresses;
 pub(crate) mod buckets;
 pub mod cache;
+pub(crate) mod given;
 pub mod keys;
 pub mod links;
 pub mod server_key;

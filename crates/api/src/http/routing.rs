@@ -5,7 +5,7 @@
 //! every route that shows it: who serves makes it when it is asked for, and keeps its text alone.
 //!
 //! The framework compares a path with the expression of one route after the other. Those of a scope are in groups of one
-//! method whose paths begin alike, which is seen without an expression: a request meets those of its own group alone.
+//! method and one form of path, which is seen without an expression: a request meets that of its own group alone.
 
 use std::collections::BTreeMap;
 
@@ -95,30 +95,39 @@ pub(crate) fn operations(item: &PathItem) -> impl Iterator<Item = (Method, &Oper
 /// What the requests of a group of routes have in common.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct Group {
-    /// How their paths begin: whole parts.
+    /// How their paths begin, as far as they do alike.
     begin: String,
-    /// None: they have any.
+    /// What stands between the slashes; none where that may be anything.
+    parts: Vec<Option<String>>,
+    /// None: they have any, and their paths go on as they like.
     method: Option<Method>,
 }
 
 impl Group {
-    /// That of a path behind a prefix.
-    fn of(prefix: &str, path: &str, method: Option<Method>) -> Self {
-        let path = path.strip_prefix('/').unwrap_or(path);
-        let part = path.split('/').next().unwrap_or_default();
-        let begin = match part {
-            "" => prefix.to_owned(),
-            // Any may be meant.
-            part if part.contains('{') => prefix.to_owned(),
-            part => format!("{prefix}/{part}"),
-        };
-        Self { begin, method }
+    /// That of a path; without a method it is how others begin.
+    fn of(path: &str, method: Option<Method>) -> Self {
+        let (begin, _) = path.split_once('{').unwrap_or((path, ""));
+        let part = |part: &str| (!part.contains('{')).then(|| part.to_owned());
+        Self {
+            begin: begin.to_owned(),
+            parts: path.split('/').map(part).collect(),
+            method,
+        }
     }
 
     fn has(&self, path: &str) -> bool {
-        let rest = path.strip_prefix(&*self.begin);
-        rest.is_some_and(|rest| rest.is_empty() || rest.starts_with('/'))
+        let mut given = path.split('/');
+        let is_so = self.parts.iter().all(|part| {
+            let given = given.next();
+            given.is_some_and(|given| part.as_deref().is_none_or(|part| means(given, part)))
+        });
+        is_so && (self.method.is_none() || given.next().is_none())
     }
+}
+
+/// Whether a part of a path is this one: what is written otherwise means the same.
+fn means(given: &str, part: &str) -> bool {
+    given == part || given.contains('%') && percent_decode_str(given).eq(part.bytes())
 }
 
 impl Guard for Group {
@@ -126,9 +135,9 @@ impl Guard for Group {
         let head = context.head();
         let path = head.uri.path();
         let is_of_method = self.method.as_ref().is_none_or(|it| *it == head.method);
-        // What is written otherwise means the same.
-        let decoded = || percent_decode_str(path).decode_utf8_lossy();
-        is_of_method && (self.has(path) || path.contains('%') && self.has(&decoded()))
+        // The first alone has nearly all others seen to be others.
+        let may_be = path.starts_with(&self.begin) || path.contains('%');
+        is_of_method && may_be && self.has(path)
     }
 }
 
@@ -165,7 +174,7 @@ impl Groups {
     where
         S: HttpServiceFactory + 'static,
     {
-        let group = Group::of(&self.prefix, path, method);
+        let group = Group::of(&format!("{}{path}", self.prefix), method);
         let answers: Answers = Box::new(|app| {
             app.service(service);
         });
@@ -178,7 +187,7 @@ impl Groups {
     fn scope(mut self) -> Scope {
         // Who may have any path comes last: nothing is asked behind whoever has a request.
         self.groups
-            .sort_by_key(|(group, _)| group.begin == self.prefix);
+            .sort_by_key(|(group, _)| group.begin.trim_end_matches('/') == self.prefix);
         let groups = self.groups.into_iter();
         groups.fold(web::scope(&self.prefix), |scope, (group, routes)| {
             let routes = |app: &mut web::ServiceConfig| {
@@ -272,6 +281,13 @@ mod tests {
         HttpResponse::Ok().body("some")
     }
 
+    /// A part of a toy.
+    #[utoipa::path(responses((status = 200)))]
+    #[get("/toys/{id}/wheel")]
+    async fn wheel() -> HttpResponse {
+        HttpResponse::Ok().body("wheel")
+    }
+
     /// Buys a toy.
     #[utoipa::path(responses((status = 200)))]
     #[post("/toys/{id}")]
@@ -297,6 +313,7 @@ mod tests {
             .service(rest)
             .service(some)
             .service(toy)
+            .service(wheel)
             .service(buy)
             .scope("/shop", |shop| _ = shop.service(about), |shop| shop);
     }
@@ -319,6 +336,7 @@ mod tests {
                 "/v1/shop/about",
                 "/v1/toys/some",
                 "/v1/toys/{id}",
+                "/v1/toys/{id}/wheel",
                 "/v1/{other}/rest"
             ]
         );
@@ -328,11 +346,16 @@ mod tests {
             (Method::GET, "/v1/toys/1", Some("toy")),
             (Method::GET, "/v1/toys/some", Some("some")),
             (Method::POST, "/v1/toys/1", Some("bought")),
+            (Method::GET, "/v1/toys/1/wheel", Some("wheel")),
+            (Method::GET, "/v1/toys/a%2Fb", Some("toy")),
+            (Method::GET, "/v1/toys/1/wheel/2", None),
+            (Method::GET, "/v1/toys/1/", None),
             (Method::GET, "/v1/shop/about", Some("about")),
             (Method::GET, "/v1/things/rest", Some("rest")),
             // Written otherwise.
             (Method::GET, "/v1/%74oys/%31", Some("toy")),
             (Method::GET, "/%761/toys/1", Some("toy")),
+            (Method::GET, "/v1/toys/1/%77heel", Some("wheel")),
             (Method::PUT, "/v1/toys/1", None),
             (Method::GET, "/v1/toysome", None),
             (Method::GET, "/v1/toys", None),

@@ -16,6 +16,7 @@ use actix_web::{App, Error};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, timeout_at};
 
+use crate::auth::given::LastKey;
 use crate::http::admission::{Connected, ConnectionLimits};
 use crate::http::connection::{Connection, Manner};
 use crate::http::mutation::Mutations;
@@ -167,6 +168,7 @@ where
             .local_addr(address)
             .on_connect_ext(|connection: &Connection<TcpStream>, data| {
                 data.insert(connection.under_way());
+                data.insert(LastKey::default());
             })
             .finish(map_config(
                 app.map_err(|error: Error| error.error_response()),

@@ -6,7 +6,7 @@ use std::time::Duration;
 use actix_web::body::{BoxBody, MessageBody};
 use actix_web::dev::{ServiceRequest, ServiceResponse};
 use actix_web::http::Method;
-use actix_web::http::header::{self, HeaderMap};
+use actix_web::http::header;
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage as _, HttpRequest};
 use lessor_domain::access::{Access, KeyHash, KeyKind};
@@ -15,7 +15,7 @@ use lessor_domain::time::Timestamp;
 
 use crate::auth::buckets::Standing;
 use crate::auth::cache::{Counted, Found};
-use crate::auth::keys::KeyText;
+use crate::auth::given::GivenKey;
 use crate::http::error::ApiError;
 use crate::middleware::fallback::Matched;
 use crate::state::AppState;
@@ -114,13 +114,12 @@ async fn authenticate(
     request: &HttpRequest,
     counts: &mut Counts,
 ) -> Result<Arc<Found>, ApiError> {
-    let Some(key) = bearer(request.headers()).and_then(KeyText::parse) else {
+    let Some(GivenKey { kind, hash }) = GivenKey::of(request) else {
         return state
             .unproven(request)
             .settle(Err(ApiError::unauthorized()));
     };
-    let hash = key.hash();
-    let found = match key.kind() {
+    let found = match kind {
         // Everybody has the key: whoever asks is told by the address, before anything is looked up.
         KeyKind::Publishable => {
             counts.address = state.count_address(request)?;
@@ -138,7 +137,7 @@ async fn authenticate(
         }
     };
     // The rate of a key that everybody has would be used up by anybody.
-    if let (Some(limits), KeyKind::Secret) = (&state.limits, key.kind()) {
+    if let (Some(limits), KeyKind::Secret) = (&state.limits, kind) {
         counts.key = Some(limits.check(found.holder.key.id)?);
     }
     note_use(state, &found.holder, state.engine.clock.now());
@@ -181,45 +180,4 @@ fn note_use(state: &AppState, holder: &KeyHolder, now: Timestamp) {
             span.in_scope(|| outage::hinders("the use of an API key was not noted", &error));
         }
     });
-}
-
-/// The one bearer token of the request.
-fn bearer(headers: &HeaderMap) -> Option<&str> {
-    let mut given = headers.get_all(header::AUTHORIZATION);
-    let (Some(only), None) = (given.next(), given.next()) else {
-        return None;
-    };
-    let (scheme, token) = only.to_str().ok()?.split_once(' ')?;
-    scheme
-        .eq_ignore_ascii_case("bearer")
-        .then(|| token.trim_matches(' '))
-}
-
-#[cfg(test)]
-mod tests {
-    use actix_web::http::header::{AUTHORIZATION, HeaderValue};
-
-    use super::*;
-
-    #[test]
-    fn one_bearer_token() {
-        let token = |values: &[&str]| {
-            let mut headers = HeaderMap::new();
-            for value in values {
-                headers.append(AUTHORIZATION, HeaderValue::from_str(value).unwrap());
-            }
-            bearer(&headers).map(str::to_owned)
-        };
-        assert_eq!(token(&["Bearer abc"]).as_deref(), Some("abc"));
-        assert_eq!(token(&["bearer  abc"]).as_deref(), Some("abc"));
-        for bad in [
-            &[] as &[&str],
-            &["abc"],
-            &["Basic abc"],
-            &["Bearer"],
-            &["Bearer abc", "Bearer abc"],
-        ] {
-            assert_eq!(token(bad), None, "{bad:?}");
-        }
-    }
 }
