@@ -2,7 +2,7 @@
 //!
 //! When a client resets its connection, actix drops the handler at its current await. Whatever
 //! changes something therefore runs in a task of its own: the handler waits for it, and when the
-//! handler is gone the task still ends. A shutdown waits for these tasks.
+//! handler is gone the task still ends. So does what is counted for everybody who asks. A shutdown waits for these tasks.
 
 use std::future::{Future, Ready, ready};
 use std::pin::Pin;

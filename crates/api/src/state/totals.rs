@@ -16,6 +16,7 @@ use lessor_domain::services::products::{CountProducts, CountedProducts};
 use quick_cache::sync::Cache;
 
 use crate::http::error::ApiError;
+use crate::http::mutation::Mutations;
 
 /// How long a total is told of what is much.
 const TOLD_FOR: Duration = Duration::from_secs(30);
@@ -76,7 +77,11 @@ impl<K, T> Clone for Totals<K, T> {
     }
 }
 
-impl<K: Eq + Hash + Clone, T: Clone> Totals<K, T> {
+impl<K, T> Totals<K, T>
+where
+    K: Eq + Hash + Clone + Send + Sync + 'static,
+    T: Clone + Send + Sync + 'static,
+{
     /// The total, where it was counted a moment ago.
     pub(crate) fn told(&self, key: &K) -> Option<Counted<T>> {
         self.0.get(key).filter(Counted::is_told)
@@ -87,17 +92,22 @@ impl<K: Eq + Hash + Clone, T: Clone> Totals<K, T> {
         self.0.insert(key, Counted::now(total));
     }
 
-    /// The total, counted anew when it was last counted a while ago: by one of those who ask for it, while
-    /// the others wait. For what is known to be much.
+    /// The total, counted anew when it was last counted a while ago: by one of those who ask for it, while the others wait, and to
+    /// its end also where it takes longer than a request may, for whoever asks again. For what is known to be much.
     pub(crate) async fn total(
         &self,
-        key: &K,
-        count: impl Future<Output = Result<T, ApiError>>,
+        key: K,
+        mutations: &Mutations,
+        count: impl Future<Output = Result<T, ApiError>> + Send + 'static,
     ) -> Result<Counted<T>, ApiError> {
         let Self(kept) = self;
-        kept.remove_if(key, |counted| !counted.is_told());
-        let counting = async { Ok(Counted::now(count.await?)) };
-        kept.get_or_insert_async(key, counting).await
+        kept.remove_if(&key, |counted| !counted.is_told());
+        let kept = Arc::clone(kept);
+        let counting = async move {
+            let counting = async { Ok::<_, ApiError>(Counted::now(count.await?)) };
+            kept.get_or_insert_async(&key, counting).await
+        };
+        mutations.run(counting).await
     }
 
     /// The total; when it is not much, as it is now. Nobody waits for what somebody else counts: that would be from
@@ -132,7 +142,10 @@ impl<K, T> fmt::Debug for Totals<K, T> {
 mod tests {
     use std::cell::Cell;
 
+    use futures_util::poll;
     use lessor_domain::services::products::COUNTED;
+    use tokio::runtime::Handle;
+    use tokio::sync::oneshot;
 
     use super::*;
 
@@ -161,5 +174,23 @@ mod tests {
         let failed = async { Err(ApiError::not_found("path")) };
         assert!(totals.total_if(&3, |_| true, failed).await.is_err());
         assert_eq!(ask(3, 7).await, Some(7), "what failed is not kept");
+    }
+
+    #[tokio::test]
+    async fn who_asks_again_is_told_what_took_longer_than_the_first_could_wait() {
+        let totals = Totals::<u8, u64>::default();
+        let mutations = Mutations::new(Handle::current());
+        let (counted, told) = oneshot::channel();
+        let late = async { told.await.map_err(ApiError::internal) };
+        let mut first = Box::pin(totals.total(1, &mutations, late));
+        assert!(poll!(&mut first).is_pending());
+        drop(first);
+        let again = async { Err(ApiError::internal("it is counted already")) };
+        let mut second = Box::pin(totals.total(1, &mutations, again));
+        assert!(poll!(&mut second).is_pending());
+        counted.send(7).unwrap();
+        assert_eq!(second.await.unwrap().total, 7);
+        assert_eq!(totals.told(&1).map(|counted| counted.total), Some(7));
+        assert_eq!(mutations.under_way(), 0);
     }
 }

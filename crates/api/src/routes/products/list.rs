@@ -184,9 +184,11 @@ async fn list_of(call: &Call, mut list: ListProducts) -> Result<HttpResponse, Ap
         (Some(_), _) => None,
         (None, Some(told)) => Some(told),
         (None, None) => {
+            let (asked, count) = (call.clone(), key.1.clone());
             // Aside: few lists make room for it.
-            let count = Box::pin(call.list(key.1.clone()));
-            Some(totals.total(&key, count).await?)
+            let count = Box::pin(async move { asked.list(count).await });
+            let mutations = &call.state().mutations;
+            Some(totals.total(key.clone(), mutations, count).await?)
         }
     };
     slice.total = slice.total.or(told.map(|told| told.total));
