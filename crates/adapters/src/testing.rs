@@ -22,6 +22,7 @@ mod replica;
 
 use std::fmt::Debug;
 use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::Duration;
 
 use lessor_embedded_postgres::{Instance, throwaway};
 use tokio::sync::OnceCell;
@@ -35,6 +36,8 @@ pub use self::replica::ReplicaPair;
 const TEMPLATE: &str = "lessor_template";
 /// Tests run in parallel, and some of them use many connections.
 const MAX_CONNECTIONS: u16 = 400;
+/// How long work waits for a connection: on a busy machine one that is made anew is late, which is no defect.
+const PATIENCE: Duration = Duration::from_secs(60);
 
 /// What the databases of tests seal secrets with.
 #[must_use]
@@ -121,6 +124,7 @@ impl TestDatabase {
         let url = server.url_of(&name);
         let mut settings = PgSettings::new(&url);
         settings.secrets = secrets();
+        settings.wait_timeout = PATIENCE;
         let database = must(PgDatabase::new(&settings), "connect");
         Self {
             name,
