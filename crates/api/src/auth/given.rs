@@ -5,9 +5,12 @@ use std::cell::RefCell;
 use actix_web::HttpRequest;
 use actix_web::http::header::{AUTHORIZATION, HeaderValue};
 use lessor_domain::access::{KeyHash, KeyKind};
-use subtle::ConstantTimeEq as _;
+use subtle::{Choice, ConstantTimeEq as _};
 
 use super::keys::KeyText;
+
+/// Bytes that are compared at once.
+const WORD: usize = size_of::<u64>();
 
 /// What a key is looked up by.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -51,14 +54,29 @@ impl LastKey {
         let Self(last) = self;
         let mut last = last.borrow_mut();
         // A proxy's connection is of many clients: how much is alike is not told by how long it takes.
-        let same = |(of, _): &&(Box<[u8]>, _)| of.ct_eq(header.as_bytes()).into();
-        if let Some((_, key)) = last.as_ref().filter(same) {
+        let is_same = |(of, _): &&(Box<[u8]>, _)| is_same(of, header.as_bytes());
+        if let Some((_, key)) = last.as_ref().filter(is_same) {
             return Some(*key);
         }
         let key = GivenKey::read(header)?;
         *last = Some((header.as_bytes().into(), key));
         Some(key)
     }
+}
+
+/// Whether two texts are the same, in a time that only their lengths tell. By the word: by the byte it would take as long as
+/// half of what it saves.
+fn is_same(one: &[u8], other: &[u8]) -> bool {
+    fn word(part: &[u8]) -> u64 {
+        let mut word = [0; WORD];
+        word[..part.len()].copy_from_slice(part);
+        u64::from_ne_bytes(word)
+    }
+    let words = one.chunks(WORD).zip(other.chunks(WORD));
+    let all = words.fold(Choice::from(1), |all, (one, other)| {
+        all & word(one).ct_eq(&word(other))
+    });
+    one.len() == other.len() && bool::from(all)
 }
 
 #[cfg(test)]
@@ -95,6 +113,23 @@ mod tests {
             &[bearer.clone(), bearer.clone()],
         ] {
             assert_eq!(given(bad), None, "{bad:?}");
+        }
+    }
+
+    #[test]
+    fn texts_are_the_same_to_the_last_byte() {
+        for length in [0, 1, 7, 8, 9, 60] {
+            let text = vec![b'a'; length];
+            assert!(is_same(&text, &text.clone()), "{length}");
+            for place in 0..length {
+                let mut other = text.clone();
+                other[place] = b'b';
+                assert!(!is_same(&text, &other), "{length} {place}");
+            }
+            let longer = [&text[..], b"a"].concat();
+            assert!(!is_same(&text, &longer) && !is_same(&longer, &text));
+            let longer = [&text[..], b"\0"].concat();
+            assert!(!is_same(&text, &longer) && !is_same(&longer, &text));
         }
     }
 
