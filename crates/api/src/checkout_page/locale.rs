@@ -1,17 +1,13 @@
 //! Who reads the page: in which language, and how their country writes amounts, days and countries.
 
+mod cldr;
+
 use std::cmp::Reverse;
 
 use icu_calendar::{Date, Gregorian};
-use icu_datetime::fieldsets::YMD;
 use icu_datetime::input::{DateTime, Time};
-use icu_datetime::{DateTimeFormatterPreferences, FixedCalendarDateTimeFormatter};
-use icu_decimal::DecimalFormatter;
 use icu_decimal::input::Decimal;
 use icu_experimental::dimension::currency::CurrencyType;
-use icu_experimental::dimension::currency::formatter::CurrencyFormatter;
-use icu_experimental::displaynames::DisplayNamesOptions;
-use icu_experimental::displaynames::multi::RegionDisplayNames;
 use icu_locale_core::subtags::Region;
 use icu_locale_core::{LanguageIdentifier, Locale, langid};
 use lessor_domain::address::Country;
@@ -200,9 +196,8 @@ impl Reader {
 
     /// A number, with the digits that it has.
     pub(crate) fn number(&self, plain: &str) -> String {
-        let formatter = DecimalFormatter::try_new(self.locale().into(), Default::default());
-        match (formatter, plain.parse::<Decimal>()) {
-            (Ok(formatter), Ok(number)) => formatter.format(&number).to_string(),
+        match (cldr::numbers(&self.locale()), plain.parse::<Decimal>()) {
+            (Some(numbers), Ok(number)) => numbers.format(&number).to_string(),
             _ => plain.to_owned(),
         }
     }
@@ -213,13 +208,9 @@ impl Reader {
         let exact = self.number(plain.trim_start_matches('-'));
         let currency = CurrencyType::try_from_str(amount.currency().code()).ok();
         let shown = currency
+            .and_then(|currency| cldr::amounts(&self.locale(), currency))
             .zip(plain.parse::<Decimal>().ok())
-            .and_then(|(currency, number)| {
-                let locale = self.locale().into();
-                let formatter =
-                    CurrencyFormatter::try_new_symbol(locale, currency, Default::default());
-                Some(formatter.ok()?.format_fixed_decimal(&number).to_string())
-            });
+            .map(|(amounts, number)| amounts.format_fixed_decimal(&number).to_string());
         match shown {
             Some(shown) if shown.contains(&exact) => shown,
             // Where a currency is commonly written with fewer digits than it has, it is written whole.
@@ -230,11 +221,11 @@ impl Reader {
     /// A day, with the name of its month.
     pub(crate) fn day(&self, day: Day) -> String {
         use chrono::Datelike as _;
-        let preferences = DateTimeFormatterPreferences::from(self.locale());
-        let formatter =
-            FixedCalendarDateTimeFormatter::<Gregorian, _>::try_new(preferences, YMD::long());
-        match (formatter, gregorian(day.year(), day.month(), day.day())) {
-            (Ok(formatter), Some(day)) => formatter.format(&day).to_string(),
+        match (
+            cldr::days(&self.locale()),
+            gregorian(day.year(), day.month(), day.day()),
+        ) {
+            (Some(days), Some(day)) => days.format(&day).to_string(),
             _ => day.to_string(),
         }
     }
@@ -242,16 +233,12 @@ impl Reader {
     /// A time, to the minute, of UTC: nobody says where on Earth the customer is.
     pub(crate) fn instant(&self, at: Timestamp) -> String {
         use chrono::{Datelike as _, Timelike as _};
-        let preferences = DateTimeFormatterPreferences::from(self.locale());
-        let fields = YMD::medium().with_time_hm();
-        let formatter =
-            FixedCalendarDateTimeFormatter::<Gregorian, _>::try_new(preferences, fields);
         let part = |number: u32| u8::try_from(number).unwrap_or_default();
         let time = Time::try_new(part(at.hour()), part(at.minute()), 0, 0).ok();
         let date = gregorian(at.year(), at.month(), at.day());
-        match (formatter, date.zip(time)) {
-            (Ok(formatter), Some((date, time))) => {
-                format!("{} UTC", formatter.format(&DateTime { date, time }))
+        match (cldr::instants(&self.locale()), date.zip(time)) {
+            (Some(instants), Some((date, time))) => {
+                format!("{} UTC", instants.format(&DateTime { date, time }))
             }
             _ => at.format("%Y-%m-%d %H:%M UTC").to_string(),
         }
@@ -267,8 +254,7 @@ impl Reader {
 
     /// These countries with their names, in the order of those.
     pub(crate) fn countries_by(&self, countries: &[Country]) -> Vec<(Country, String)> {
-        let names =
-            RegionDisplayNames::try_new(self.locale().into(), DisplayNamesOptions::default()).ok();
+        let names = cldr::countries(&self.locale());
         let name = |country: Country| {
             let region = Region::try_from_str(country.code()).ok()?;
             names.as_ref()?.of(region).map(ToOwned::to_owned)
@@ -442,7 +428,7 @@ mod tests {
         }
     }
 
-    fn iso_currencies() -> impl Iterator<Item = String> {
+    pub(super) fn iso_currencies() -> impl Iterator<Item = String> {
         let letters = || b'A'..=b'Z';
         letters().flat_map(move |one| {
             letters().flat_map(move |two| {
