@@ -22,7 +22,6 @@ use serde_json::Value;
 use self::guides::{GUIDES, Heading};
 use self::static_text::FOREVER;
 pub(crate) use self::static_text::{ASK_AGAIN, StaticText};
-use self::vendor_modules::SCALAR;
 use crate::http::error::ApiError;
 use crate::http::openapi::v3_0;
 use crate::http::public_url::PublicUrl;
@@ -316,7 +315,7 @@ pub(crate) async fn asset(
 #[get("/docs/scalar/{version}/{file}")]
 pub(crate) async fn script_module(request: HttpRequest) -> Result<HttpResponse, ApiError> {
     let part = |name: &str| request.match_info().get(name).unwrap_or_default();
-    let module = SCALAR.module(part("version"), part("file"));
+    let module = vendor_modules::module(part("version"), part("file"));
     let module = module.ok_or_else(|| ApiError::not_found("file"))?;
     sniffed_by_nobody(module.answer(&request, FOREVER)?)
 }

@@ -3,7 +3,7 @@
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 
 use super::guides::{GUIDES, Guide, GuideHtml};
-use super::vendor_modules::SCALAR;
+use super::vendor_modules;
 use crate::http::error::Code;
 
 /// A page around its content.
@@ -114,7 +114,7 @@ fn codes() -> Markup {
 
 /// The reference. Its script finds Scalar by the link.
 pub(super) fn reference() -> String {
-    let scalar = format!("/docs/scalar/{}/scalar.js", SCALAR.version);
+    let scalar = format!("/docs/scalar/{}/scalar.js", vendor_modules::version());
     let scripts = html! {
         link rel="modulepreload" href=(scalar);
         script type="module" src="/docs/assets/reference.js" {}

@@ -1,6 +1,6 @@
 //! Texts that are the same for everybody: told by a tag, and sent compressed to clients that read that.
 
-use std::io::{Read as _, Write as _};
+use std::io::Write as _;
 use std::sync::OnceLock;
 
 use actix_web::http::header::{
@@ -9,7 +9,6 @@ use actix_web::http::header::{
 use actix_web::web::Bytes;
 use actix_web::{HttpRequest, HttpResponse};
 use flate2::Compression;
-use flate2::read::GzDecoder;
 use flate2::write::GzEncoder;
 use sha2::{Digest as _, Sha256};
 
@@ -26,7 +25,7 @@ pub(super) const FOREVER: &str = "public, max-age=31536000, immutable";
 pub(crate) struct StaticText {
     content_type: &'static str,
     tag: String,
-    plain: OnceLock<Bytes>,
+    plain: Bytes,
     gzip: OnceLock<Bytes>,
 }
 
@@ -37,25 +36,15 @@ impl StaticText {
         Self {
             content_type,
             tag: tag_of(&text),
-            plain: OnceLock::from(text),
+            plain: text,
             gzip: OnceLock::new(),
-        }
-    }
-
-    /// A text that is kept compressed.
-    pub(super) fn packed(content_type: &'static str, gzip: &'static [u8]) -> Self {
-        Self {
-            content_type,
-            tag: tag_of(gzip),
-            plain: OnceLock::new(),
-            gzip: OnceLock::from(Bytes::from_static(gzip)),
         }
     }
 
     /// The text, or that it is still what the client knows.
     ///
     /// # Errors
-    /// 500 for a packed text that is none.
+    /// 500 where it cannot be compressed.
     pub(crate) fn answer(
         &self,
         request: &HttpRequest,
@@ -85,25 +74,15 @@ impl StaticText {
     }
 
     fn body(&self, form: Form) -> Result<Bytes, ApiError> {
-        let unreadable = |error: std::io::Error| ApiError::internal(error.to_string());
-        let cell = match form {
-            Form::Plain => &self.plain,
-            Form::Gzip => &self.gzip,
-        };
-        if let Some(body) = cell.get() {
-            return Ok(body.clone());
+        match (form, self.gzip.get()) {
+            (Form::Plain, _) => Ok(self.plain.clone()),
+            (Form::Gzip, Some(made)) => Ok(made.clone()),
+            (Form::Gzip, None) => {
+                let made = compressed(&self.plain);
+                let made = made.map_err(|error| ApiError::internal(error.to_string()))?;
+                Ok(self.gzip.get_or_init(|| made.into()).clone())
+            }
         }
-        let made = match form {
-            Form::Plain => decompressed(
-                self.gzip
-                    .get()
-                    .map(|packed| &packed[..])
-                    .unwrap_or_default(),
-            ),
-            Form::Gzip => compressed(&self.body(Form::Plain)?),
-        };
-        let made = Bytes::from(made.map_err(unreadable)?);
-        Ok(cell.get_or_init(|| made).clone())
     }
 }
 
@@ -153,16 +132,13 @@ fn compressed(text: &[u8]) -> std::io::Result<Vec<u8>> {
     encoder.finish()
 }
 
-fn decompressed(packed: &[u8]) -> std::io::Result<Vec<u8>> {
-    let mut text = Vec::new();
-    GzDecoder::new(packed).read_to_end(&mut text)?;
-    Ok(text)
-}
-
 #[cfg(test)]
 mod tests {
+    use std::io::Read as _;
+
     use actix_web::http::header::ACCEPT_ENCODING;
     use actix_web::test::TestRequest;
+    use flate2::read::GzDecoder;
 
     use super::*;
 
@@ -193,8 +169,12 @@ mod tests {
         let served = StaticText::new("text/plain", text.clone());
         let gzip = served.body(Form::Gzip).unwrap();
         assert!(gzip.len() < text.len() / 10);
-        let packed = StaticText::packed("text/plain", gzip.to_vec().leak());
-        assert_eq!(packed.body(Form::Plain).unwrap(), text);
-        assert_eq!(packed.body(Form::Gzip).unwrap(), gzip);
+        let mut unpacked = String::new();
+        GzDecoder::new(&gzip[..])
+            .read_to_string(&mut unpacked)
+            .unwrap();
+        assert_eq!(unpacked, text);
+        assert_eq!(served.body(Form::Gzip).unwrap(), gzip);
+        assert_eq!(served.body(Form::Plain).unwrap(), text);
     }
 }
