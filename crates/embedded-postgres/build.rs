@@ -96,8 +96,19 @@ mod pack {
         let server = relative.starts_with("runtime/")
             && relative != "runtime/bin/pg_ctl"
             && !relative.starts_with("runtime/lib/libecpg")
-            && !relative.starts_with("runtime/lib/libpgtypes");
+            && !relative.starts_with("runtime/lib/libpgtypes")
+            && !converts_east_asian(relative);
         server || relative.starts_with("THIRD_PARTY_") || relative == "LICENSE"
+    }
+
+    /// Whether it converts between UTF-8, in which databases are made, and what East Asia wrote in before: their tables are
+    /// two megabytes.
+    fn converts_east_asian(relative: &str) -> bool {
+        let Some(module) = relative.strip_prefix("runtime/lib/postgresql/") else {
+            return false;
+        };
+        let encodings = ["big5", "euc", "gb18030", "gbk", "johab", "sjis", "uhc"];
+        encodings.iter().any(|encoding| module.contains(encoding))
     }
 
     /// Reads `[[files]]` tables of one `key = value` in each line, which is all that the manifest has.

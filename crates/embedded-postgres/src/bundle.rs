@@ -1,8 +1,8 @@
 //! The bundled server, for machines that have none: native PostgreSQL programs, carried in this program.
 //!
 //! They come from the `liboliphaunt-native-…` crates, of which only the programs and their data are taken (see
-//! `build.rs`). They need glibc 2.38 on Linux and come without extensions. Every file's SHA-256 is verified when it is
-//! unpacked, and again at every start.
+//! `build.rs`). They need glibc 2.38 on Linux, and come without extensions and without what converts encodings of East
+//! Asia. Every file's SHA-256 is verified when it is unpacked, and again at every start.
 
 use crate::account::Account;
 use crate::binaries::Binaries;
@@ -278,6 +278,9 @@ mod tests {
                 .is_file()
         );
         assert_eq!(steps, [Progress::Unpacking { version: VERSION }]);
+        let modules = root.join("runtime/lib/postgresql");
+        assert!(modules.join("utf8_and_iso8859_1.so").is_file());
+        assert!(!modules.join("utf8_and_gbk.so").exists());
 
         assert_eq!(
             payload::unpacked(&layout, &mut |step| steps.push(step)).unwrap(),
