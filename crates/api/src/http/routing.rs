@@ -13,6 +13,7 @@ use actix_web::dev::HttpServiceFactory;
 use actix_web::guard::{Guard, GuardContext};
 use actix_web::http::Method;
 use actix_web::{Scope, web};
+use memchr::memchr;
 use percent_encoding::percent_decode_str;
 use utoipa::openapi::path::{Operation, PathItem};
 use utoipa::openapi::schema::Schema;
@@ -97,6 +98,8 @@ pub(crate) fn operations(item: &PathItem) -> impl Iterator<Item = (Method, &Oper
 struct Group {
     /// How their paths begin, as far as they do alike.
     begin: String,
+    /// How they end, as far as they do alike.
+    end: String,
     /// What stands between the slashes; none where that may be anything.
     parts: Vec<Option<String>>,
     /// None: they have any, and their paths go on as they like.
@@ -107,9 +110,11 @@ impl Group {
     /// That of a path; without a method it is how others begin.
     fn of(path: &str, method: Option<Method>) -> Self {
         let (begin, _) = path.split_once('{').unwrap_or((path, ""));
+        let (_, end) = path.rsplit_once('}').unwrap_or(("", path));
         let part = |part: &str| (!part.contains('{')).then(|| part.to_owned());
         Self {
             begin: begin.to_owned(),
+            end: method.as_ref().map_or("", |_| end).to_owned(),
             parts: path.split('/').map(part).collect(),
             method,
         }
@@ -127,7 +132,11 @@ impl Group {
 
 /// Whether a part of a path is this one: what is written otherwise means the same.
 fn means(given: &str, part: &str) -> bool {
-    given == part || given.contains('%') && percent_decode_str(given).eq(part.bytes())
+    given == part || is_escaped(given) && percent_decode_str(given).eq(part.bytes())
+}
+
+fn is_escaped(path: &str) -> bool {
+    memchr(b'%', path.as_bytes()).is_some()
 }
 
 impl Guard for Group {
@@ -135,9 +144,9 @@ impl Guard for Group {
         let head = context.head();
         let path = head.uri.path();
         let is_of_method = self.method.as_ref().is_none_or(|it| *it == head.method);
-        // The first alone has nearly all others seen to be others.
-        let may_be = path.starts_with(&self.begin) || path.contains('%');
-        is_of_method && may_be && self.has(path)
+        // What has nearly all others seen to be others, before anything is taken apart.
+        let may_be = || path.starts_with(&self.begin) && path.ends_with(&self.end);
+        is_of_method && (may_be() || is_escaped(path)) && self.has(path)
     }
 }
 
