@@ -4,6 +4,7 @@ use std::future::Future;
 use std::sync::Arc;
 
 use chrono::TimeDelta;
+use futures_util::future::LocalBoxFuture;
 use lessor_adapters::ambient::{SystemClock, SystemEntropy, UuidV7Generator};
 use lessor_adapters::carriers::FormatDetector;
 use lessor_adapters::dialing::PublishedPlans;
@@ -190,28 +191,30 @@ pub(crate) async fn candidates(
 ///
 /// # Errors
 /// There is no database, or it lacks migrations; what the command says.
-pub(crate) fn run<F, R>(config: &Config, output: Output, command: F) -> anyhow::Result<()>
+pub(crate) fn run<'c, F, R>(config: &'c Config, output: Output, command: F) -> anyhow::Result<()>
 where
-    F: FnOnce(Session) -> R,
-    R: Future<Output = anyhow::Result<Reply>>,
+    F: FnOnce(Session) -> R + 'c,
+    R: Future<Output = anyhow::Result<Reply>> + 'c,
 {
-    on_database(config, output, ServerKey::IfHere, |database| {
-        command(Session::on(config, database))
-    })
+    let work = |database| -> Work<'c> { Box::pin(command(Session::on(config, database))) };
+    on_database(config, output, ServerKey::IfHere, Box::new(work))
 }
 
 /// Runs a command that keeps secrets on the database, which needs the server's key.
 ///
 /// # Errors
 /// As [`run`], and where the key is not here.
-pub(crate) fn run_sealing<F, R>(config: &Config, output: Output, command: F) -> anyhow::Result<()>
+pub(crate) fn run_sealing<'c, F, R>(
+    config: &'c Config,
+    output: Output,
+    command: F,
+) -> anyhow::Result<()>
 where
-    F: FnOnce(Session) -> R,
-    R: Future<Output = anyhow::Result<Reply>>,
+    F: FnOnce(Session) -> R + 'c,
+    R: Future<Output = anyhow::Result<Reply>> + 'c,
 {
-    on_database(config, output, ServerKey::Needed, |database| {
-        command(Session::on(config, database))
-    })
+    let work = |database| -> Work<'c> { Box::pin(command(Session::on(config, database))) };
+    on_database(config, output, ServerKey::Needed, Box::new(work))
 }
 
 /// What a command has of the server's key.
@@ -247,38 +250,41 @@ async fn sealing(
 ///
 /// # Errors
 /// The database or the server's key cannot be had; what the command says.
-pub(crate) fn run_with_links<F, R>(
-    config: &Config,
+pub(crate) fn run_with_links<'c, F, R>(
+    config: &'c Config,
     output: Output,
     command: F,
 ) -> anyhow::Result<()>
 where
-    F: FnOnce(Session, CheckoutPageLinks) -> R,
-    R: Future<Output = anyhow::Result<Reply>>,
+    F: FnOnce(Session, CheckoutPageLinks) -> R + 'c,
+    R: Future<Output = anyhow::Result<Reply>> + 'c,
 {
-    on_database(config, output, ServerKey::IfHere, |database| async move {
-        anyhow::ensure!(
-            database.server_key().await?.is_some(),
-            "no server has started on this database: there are no links yet"
-        );
-        let keys = server_key::obtain(config, &database, &SystemClock, &SystemEntropy).await?;
-        let url = service::public_url(config);
-        let links = CheckoutPageLinks::new(keys, PublicUrl::new(&url));
-        let session = Session::on(config, database);
-        command(session, links).await
-    })
+    let work = move |database: PgDatabase| -> Work<'c> {
+        Box::pin(async move {
+            anyhow::ensure!(
+                database.server_key().await?.is_some(),
+                "no server has started on this database: there are no links yet"
+            );
+            let keys = server_key::obtain(config, &database, &SystemClock, &SystemEntropy).await?;
+            let url = service::public_url(config);
+            let links = CheckoutPageLinks::new(keys, PublicUrl::new(&url));
+            let session = Session::on(config, database);
+            command(session, links).await
+        })
+    };
+    on_database(config, output, ServerKey::IfHere, Box::new(work))
 }
 
-fn on_database<F, R>(
-    config: &Config,
+/// What a command does with the database.
+type Work<'c> = LocalBoxFuture<'c, anyhow::Result<Reply>>;
+
+/// Of one type for all commands: what is around them is compiled once.
+fn on_database<'c>(
+    config: &'c Config,
     output: Output,
     key: ServerKey,
-    command: F,
-) -> anyhow::Result<()>
-where
-    F: FnOnce(PgDatabase) -> R,
-    R: Future<Output = anyhow::Result<Reply>>,
-{
+    command: Box<dyn FnOnce(PgDatabase) -> Work<'c> + 'c>,
+) -> anyhow::Result<()> {
     init_quiet_logs(config)?;
     // Started before the runtime and stopped after it, so that nobody is left who uses it.
     let location = compose::find(config, |step| report(output, &step))?;
@@ -299,16 +305,23 @@ where
 ///
 /// # Errors
 /// The database cannot be had, the processor cannot be set up; what the command says.
-pub(crate) fn run_on_engine<F, R>(config: &Config, output: Output, command: F) -> anyhow::Result<()>
+pub(crate) fn run_on_engine<'c, F, R>(
+    config: &'c Config,
+    output: Output,
+    command: F,
+) -> anyhow::Result<()>
 where
-    F: FnOnce(Engine) -> R,
-    R: Future<Output = anyhow::Result<Reply>>,
+    F: FnOnce(Engine) -> R + 'c,
+    R: Future<Output = anyhow::Result<Reply>> + 'c,
 {
-    on_database(config, output, ServerKey::IfHere, |database| {
-        let public_url = PublicUrl::new(&service::public_url(config));
-        let composition = compose::compose(config, &database, &public_url);
-        async move { command(composition?.engine).await }
-    })
+    let work = move |database: PgDatabase| -> Work<'c> {
+        Box::pin(async move {
+            let public_url = PublicUrl::new(&service::public_url(config));
+            let composition = compose::compose(config, &database, &public_url)?;
+            command(composition.engine).await
+        })
+    };
+    on_database(config, output, ServerKey::IfHere, Box::new(work))
 }
 
 /// Logs for commands that answer and end: only what is wrong, unless somebody asks for more.

@@ -1,13 +1,12 @@
 //! Reading a body off the wire.
 
-use std::future::Future;
-use std::pin::Pin;
 use std::time::Duration;
 
 use actix_web::http::header::{self, HeaderMap};
 use actix_web::web::{Bytes, BytesMut};
 use actix_web::{FromRequest, HttpRequest, dev};
 use futures_util::StreamExt as _;
+use futures_util::future::LocalBoxFuture;
 use serde::de::DeserializeOwned;
 
 use super::de::from_node;
@@ -52,12 +51,17 @@ pub struct Body<T> {
 
 impl<T: DeserializeOwned + 'static> FromRequest for Body<T> {
     type Error = ApiError;
-    type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
-        let body = json(request.clone(), payload.take(), None);
+        let body = json(request.clone(), payload.take());
         Box::pin(async move {
-            let (value, raw) = body.await?;
+            let raw = body.await?;
+            if raw.is_empty() {
+                let message = "a request body is required: a JSON object";
+                return Err(ApiError::invalid_request(message));
+            }
+            let value = parse(&raw)?;
             Ok(Self { value, raw })
         })
     }
@@ -74,33 +78,25 @@ pub struct OptionalBody<T> {
 
 impl<T: DeserializeOwned + 'static> FromRequest for OptionalBody<T> {
     type Error = ApiError;
-    type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
-        let body = json(request.clone(), payload.take(), Some(b"{}"));
+        let body = json(request.clone(), payload.take());
         Box::pin(async move {
-            let (value, raw) = body.await?;
+            let raw = body.await?;
+            let value = parse(if raw.is_empty() { b"{}" } else { &raw })?;
             Ok(Self { value, raw })
         })
     }
 }
 
-/// The JSON body with what it says, or what it says when it is left out; none: it is required.
-async fn json<T: DeserializeOwned>(
+/// A JSON body as it was sent; empty where none was. Of one type whatever is read of it: how it arrives is compiled once,
+/// not for each operation.
+fn json(
     request: HttpRequest,
     payload: dev::Payload,
-    left_out: Option<&'static [u8]>,
-) -> Result<(T, Bytes), ApiError> {
-    let raw = read(&request, payload, Media::Json).await?;
-    let text = match (raw.is_empty(), left_out) {
-        (false, _) => &raw,
-        (true, Some(text)) => text,
-        (true, None) => {
-            let message = "a request body is required: a JSON object";
-            return Err(ApiError::invalid_request(message));
-        }
-    };
-    Ok((parse(text)?, raw))
+) -> LocalBoxFuture<'static, Result<Bytes, ApiError>> {
+    Box::pin(async move { read(&request, payload, Media::Json).await })
 }
 
 fn parse<T: DeserializeOwned>(bytes: &[u8]) -> Result<T, ApiError> {
@@ -129,7 +125,7 @@ pub struct SignedBody<S> {
 
 impl<S: Signature> FromRequest for SignedBody<S> {
     type Error = ApiError;
-    type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
         let request = request.clone();
@@ -158,7 +154,7 @@ pub struct FormBody(pub Vec<(String, String)>);
 
 impl FromRequest for FormBody {
     type Error = ApiError;
-    type Future = Pin<Box<dyn Future<Output = Result<Self, ApiError>>>>;
+    type Future = LocalBoxFuture<'static, Result<Self, ApiError>>;
 
     fn from_request(request: &HttpRequest, payload: &mut dev::Payload) -> Self::Future {
         let request = request.clone();
