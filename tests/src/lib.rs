@@ -6,6 +6,7 @@
 //! the suite is a test of it.
 
 pub mod begun;
+pub mod browser;
 pub mod client;
 pub mod contract;
 pub mod mailbox;
@@ -19,6 +20,7 @@ pub mod shop;
 pub mod tap;
 
 pub use begun::Begun;
+pub use browser::Browser;
 pub use client::{Client, Reply};
 pub use process::{Folder, answer, lessor, run};
 pub use running::Running;

@@ -2,8 +2,8 @@
 //! widths, dark and light, with scripts and without, by hand and by keys alone. Each page is judged by axe, has to fit
 //! its window, asks nobody else for anything, and stays within what may be sent.
 //!
-//! `tests/install peers` installs what drives the browser, which is `/usr/bin/chromium`; without them these tests
-//! say that they were skipped, or fail when `LESSOR_REQUIRE_PEERS` is 1.
+//! `tests/install peers` installs what drives the browser, which is the system's Chromium ([`lessor_tests::browser`]);
+//! without them these tests say that they were skipped, or fail when `LESSOR_REQUIRE_PEERS` is 1.
 #![expect(
     clippy::unwrap_used,
     reason = "a test that cannot go on says where it stopped"

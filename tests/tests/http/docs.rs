@@ -12,7 +12,7 @@ use std::process::{Command, Output};
 
 use lessor_tests::client::{Client, Reply};
 use lessor_tests::process::bare;
-use lessor_tests::{Folder, Server, run, text};
+use lessor_tests::{Browser, Folder, Server, run, text};
 use serde_json::Value;
 
 use crate::BINARY;
@@ -383,17 +383,11 @@ async fn the_root_leads_on() {
 /// The site in a browser: at three widths, light and dark, and a POST that is tried out.
 #[tokio::test(flavor = "multi_thread")]
 async fn the_site_works_in_a_browser() {
-    let peers = PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("peers");
-    let chromium = "/usr/bin/chromium";
-    for needed in [peers.join("node_modules/playwright-core"), chromium.into()] {
-        if !needed.exists() {
-            skipped(
-                "the documentation in a browser",
-                &format!("{needed:?} is not there"),
-            );
-            return;
-        }
-    }
+    let Some(Browser { program, peers }) =
+        Browser::find("the documentation in a browser", &["playwright-core"])
+    else {
+        return;
+    };
     // The example's organization is the first of a server.
     let server = Server::start(BINARY, &[]).await;
     let client = server.client().await;
@@ -401,7 +395,7 @@ async fn the_site_works_in_a_browser() {
     let output = tokio::task::spawn_blocking(move || {
         run(Command::new("node")
             .arg(peers.join("browser.mjs"))
-            .args([&client.url, &client.key, chromium])
+            .args([&client.url, &client.key, program])
             .arg(folder.path()))
     });
     let output = output.await.unwrap();

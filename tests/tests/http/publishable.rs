@@ -5,12 +5,11 @@ use std::path::PathBuf;
 use std::process::{Command, Stdio};
 
 use lessor_tests::client::Client;
-use lessor_tests::{Server, text};
+use lessor_tests::{Browser, Server, text};
 use serde_json::{Value, json};
 
 use crate::BINARY;
 use crate::access::{Shop, send};
-use crate::docs::skipped;
 
 /// The operations that a publishable key may ask for. All others are refused to it.
 const PUBLIC: [(&str, &str); 5] = [
@@ -424,20 +423,14 @@ async fn the_element_is_small_and_may_be_loaded_from_anywhere() {
 #[tokio::test(flavor = "multi_thread")]
 async fn the_storefront_shows_prices_in_a_browser() {
     let here = PathBuf::from(env!("CARGO_MANIFEST_DIR"));
-    let peers = here.join("peers");
-    let chromium = "/usr/bin/chromium";
-    for needed in [peers.join("node_modules/playwright-core"), chromium.into()] {
-        if !needed.exists() {
-            skipped(
-                "the storefront in a browser",
-                &format!("{needed:?} is not there"),
-            );
-            return;
-        }
-    }
+    let Some(Browser { program, peers }) =
+        Browser::find("the storefront in a browser", &["playwright-core"])
+    else {
+        return;
+    };
     let mut browser = Command::new("node")
         .arg(peers.join("storefront.mjs"))
-        .args([chromium.into(), here.join("../docs/examples/storefront")])
+        .args([program.into(), here.join("../docs/examples/storefront")])
         .stdin(Stdio::piped())
         .stdout(Stdio::piped())
         .stderr(Stdio::piped())
