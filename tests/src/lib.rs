@@ -10,6 +10,7 @@ pub mod browser;
 pub mod client;
 pub mod contract;
 pub mod mailbox;
+pub mod peers;
 pub mod process;
 pub mod raw;
 pub mod receiver;

@@ -6,11 +6,11 @@
 
 use std::collections::BTreeSet;
 use std::fmt::Write as _;
-use std::io::Write as _;
 use std::path::PathBuf;
 use std::process::{Command, Output};
 
 use lessor_tests::client::{Client, Reply};
+use lessor_tests::peers::skipped;
 use lessor_tests::process::bare;
 use lessor_tests::{Browser, Folder, Server, run, text};
 use serde_json::Value;
@@ -467,10 +467,4 @@ fn typescript(client: &Client, folder: &Folder, source: &str) -> Option<Output> 
     assert!(compiled.status.success(), "{source}\n{said}");
     let mut node = Command::new("node");
     tried("node", with(client, node.arg(file.with_extension("mjs"))))
-}
-
-/// Says so past what captures the output of tests that pass.
-pub(crate) fn skipped(what: &str, why: &str) {
-    let said = format!("SKIPPED {what}: {why}\n");
-    std::io::stderr().write_all(said.as_bytes()).unwrap();
 }
