@@ -10,6 +10,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context as _, bail, ensure};
 use lessor_embedded_postgres::{Instance, Settings, start};
+use rustix::process::{Pid, Signal, kill_process};
 use serde_json::{Value, json};
 use tokio_postgres::{Client, NoTls};
 
@@ -48,7 +49,8 @@ impl Drop for Folder {
 #[derive(Debug)]
 pub(crate) struct Running {
     child: Child,
-    _input: Option<ChildStdin>,
+    /// What serves limits ends with it.
+    input: Option<ChildStdin>,
     /// Where it is reached.
     pub(crate) address: String,
     /// From its start until it said that it is ready.
@@ -73,7 +75,7 @@ impl Running {
         let input = child.stdin.take();
         let running = Self {
             child,
-            _input: input,
+            input,
             address,
             started_in,
         };
@@ -93,8 +95,13 @@ impl Running {
 }
 
 impl Drop for Running {
+    /// As whoever operates it would end it: one that was built to count what it does writes it down then.
     fn drop(&mut self) {
-        drop(self.child.kill());
+        drop(self.input.take());
+        let pid = i32::try_from(self.pid()).ok().and_then(Pid::from_raw);
+        if pid.map(|pid| kill_process(pid, Signal::TERM)) != Some(Ok(())) {
+            drop(self.child.kill());
+        }
         drop(self.child.wait());
     }
 }

@@ -1,5 +1,6 @@
 //! The script that makes what is published of a version, tried on a copy of this tree with the program that is tested.
 
+use std::os::unix::fs::PermissionsExt as _;
 use std::process::Output;
 
 use super::judges::{Stage, judged, said, skip};
@@ -167,6 +168,35 @@ fn check_parts(document: &Value) {
     // Everything is there since something needs it, but for the whole.
     reached.insert(whole["bom-ref"].as_str().unwrap());
     assert_eq!(reached, refs);
+}
+
+#[test]
+fn a_build_by_what_was_counted_says_what_it_lacks() {
+    let script = root().join(FOLDER).join("build");
+    let programs = Stage::new("compiler");
+    let path = format!("{}:/usr/bin:/bin", programs.0.display());
+    let refused = |arguments: &[&str], why: &str| {
+        let mut run = Command::new(&script);
+        let run = run.args(arguments).env("PATH", &path);
+        let told = run.env("CARGO_TARGET_DIR", &programs.0).output().unwrap();
+        assert_eq!(told.status.code(), Some(1), "{why}: {}", said(&told));
+        assert!(said(&told).contains(why), "{why}: {}", said(&told));
+    };
+    refused(&["--fast"], "there is no --fast");
+    // A compiler without the tools of its LLVM, and nobody who has them.
+    for (name, text) in [
+        ("cargo", "#!/bin/sh\nexit 3\n"),
+        ("rustup", "#!/bin/sh\n"),
+        (
+            "rustc",
+            "#!/bin/sh\n[ \"$1\" = -vV ] && echo host: here || echo /nowhere/lib\n",
+        ),
+    ] {
+        let file = programs.0.join(name);
+        fs::write(&file, text).unwrap();
+        fs::set_permissions(&file, fs::Permissions::from_mode(0o755)).unwrap();
+    }
+    refused(&[], "rustup component add llvm-tools");
 }
 
 #[test]
