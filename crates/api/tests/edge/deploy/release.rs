@@ -183,6 +183,8 @@ fn a_build_by_what_was_counted_says_what_it_lacks() {
         assert!(said(&told).contains(why), "{why}: {}", said(&told));
     };
     refused(&["--fast"], "there is no --fast");
+    // Not after an hour, when it would be built.
+    refused(&["lessor-besiege"], "there is no lessor-besiege");
     // A compiler without the tools of its LLVM, and nobody who has them.
     for (name, text) in [
         ("cargo", "#!/bin/sh\nexit 3\n"),
