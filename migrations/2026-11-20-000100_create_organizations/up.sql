@@ -9,7 +9,7 @@ create table organizations (
     requires_product_review boolean not null,
     oftake_partner_id bigint not null,
     -- How it shows itself to customers: name, logo, color, whom to ask. Only read back as a whole.
-    face jsonb not null default '{}',
+    face json not null default '{}',
     -- What the operator says; nothing: as long as there was no live key.
     sandbox_writes_catalog boolean,
     -- Never taken back.
@@ -20,7 +20,7 @@ create table organizations (
     constraint organizations_pkey primary key (id),
     constraint organizations_pub_id_key unique (pub_id),
     constraint organizations_currency_check check (currency ~ '^[A-Z]{3}$'),
-    constraint organizations_face_check check (jsonb_typeof(face) = 'object'),
+    constraint organizations_face_check check (json_typeof(face) = 'object'),
     constraint organizations_discount_check check (discount between 0 and 100),
     constraint organizations_oftake_partner_id_check check (oftake_partner_id > 0)
 );

@@ -4,7 +4,7 @@ create table products (
     name text collate "C" not null,
     description text not null,
     -- [{id, name, position, values}]
-    options jsonb not null,
+    options json not null,
     price bigint not null,
     currency text not null,
     discount numeric(7, 4),
@@ -38,7 +38,7 @@ create table products (
         foreign key (organization_id, category_id) references product_categories (organization_id, category_id),
     constraint products_reviewed_by_fkey
         foreign key (organization_id, reviewed_by) references customers (organization_id, user_id),
-    constraint products_options_check check (jsonb_typeof(options) = 'array'),
+    constraint products_options_check check (json_typeof(options) = 'array'),
     constraint products_price_check check (price >= 0),
     constraint products_currency_check check (currency ~ '^[A-Z]{3}$'),
     constraint products_discount_check check (discount between 0 and 100),

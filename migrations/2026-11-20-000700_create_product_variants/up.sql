@@ -5,7 +5,7 @@ create table product_variants (
     name text not null,
     description text not null,
     -- [{name, value}]
-    options jsonb not null,
+    options json not null,
     -- SHA-256 of the selections in one order and case: what no two live variants of a product share. A hash, since ten
     -- selections may be longer than an index entry can be.
     combination bytea not null,
@@ -33,7 +33,7 @@ create table product_variants (
     constraint product_variants_pkey primary key (organization_id, id),
     constraint product_variants_product_id_fkey
         foreign key (organization_id, product_id) references products (organization_id, id) on delete cascade,
-    constraint product_variants_options_check check (jsonb_typeof(options) = 'array'),
+    constraint product_variants_options_check check (json_typeof(options) = 'array'),
     constraint product_variants_combination_check check (octet_length(combination) = 32),
     constraint product_variants_price_check check (price >= 0),
     constraint product_variants_currency_check check (currency ~ '^[A-Z]{3}$'),

@@ -48,9 +48,9 @@ create constraint trigger products_pricing_update
 create constraint trigger product_variants_pricing_update
     after update on product_variants deferrable initially deferred for each row
     when (
-        (old.price, old.currency, old.discount, old.options, old.status, old.sku, old.external_id)
+        (old.price, old.currency, old.discount, old.options::text, old.status, old.sku, old.external_id)
         is distinct from
-        (new.price, new.currency, new.discount, new.options, new.status, new.sku, new.external_id)
+        (new.price, new.currency, new.discount, new.options::text, new.status, new.sku, new.external_id)
     )
     execute function bump_pricing_revision();
 

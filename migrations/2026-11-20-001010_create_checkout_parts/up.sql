@@ -2,23 +2,24 @@
 -- the checkout's own row, by whoever holds its lock; so only that row counts versions.
 
 -- What is ordered and agreed, and where it goes: wide, and seldom changed. Each checkout has one.
--- What is only read back as a whole is jsonb.
+-- What is only read back as a whole is json, which is handed out as it was written; what is looked into is jsonb, of which
+-- each read makes a text anew.
 create table checkout_applications (
     organization_id bigint not null,
     checkout_id uuid not null,
     purchase_items jsonb not null,
-    redirects jsonb not null,
+    redirects json not null,
     -- Where the customer's browser was sent last.
     way_out text,
     -- Name and address of the customer as this checkout gave them.
-    given_profile jsonb,
+    given_profile json,
     -- {address, locked}
-    billing jsonb not null,
-    shipping jsonb not null,
+    billing json not null,
+    shipping json not null,
     pickup_location_id bigint,
     identity_requested_at timestamptz,
     -- The price, once it is frozen.
-    quote jsonb,
+    quote json,
     -- When the customer accepted term and price, and which text about it they read.
     accepted_at timestamptz,
     accepted_version text,
@@ -57,7 +58,7 @@ create table checkout_waits (
     organization_id bigint not null,
     checkout_id uuid not null,
     reason text not null,
-    address jsonb,
+    address json,
     reason_code text,
     constraint checkout_waits_pkey primary key (organization_id, checkout_id),
     constraint checkout_waits_checkout_id_fkey
@@ -122,10 +123,10 @@ create table checkout_billing (
     subscription_id text,
     -- Whether an active one takes what it is to take.
     standing text,
-    method jsonb,
+    method json,
     paid_cycles integer not null,
     failure_count integer not null,
-    last_failure jsonb,
+    last_failure json,
     dispute_id text,
     -- Messages of the processor come in any order: a contest that was settled must not be opened
     -- again by a late word of its beginning.

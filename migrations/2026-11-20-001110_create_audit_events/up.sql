@@ -33,8 +33,8 @@ create table audit_events (
     -- Whose personal data the change is, and the address where the customer did it: both are sealed.
     customer_id uuid,
     -- Members of the subject by their names: of each what differs.
-    before jsonb,
-    after jsonb,
+    before json,
+    after json,
     -- {before, after, address} behind a nonce, bound to the id. None where nothing is personal, and where the customer was
     -- erased before.
     sealed bytea,
@@ -46,7 +46,7 @@ create table audit_events (
     constraint audit_events_actor_kind_check check (actor_kind in ('key', 'cli', 'customer', 'provider', 'system')),
     constraint audit_events_change_is_there_check check (
         customer_id is not null
-        or num_nulls(before, after) = 0 and jsonb_typeof(before) = 'object' and jsonb_typeof(after) = 'object'
+        or num_nulls(before, after) = 0 and json_typeof(before) = 'object' and json_typeof(after) = 'object'
         and sealed is null),
     -- Nothing of a person lies open.
     constraint audit_events_person_is_sealed_check check (

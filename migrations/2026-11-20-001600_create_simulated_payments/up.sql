@@ -7,7 +7,7 @@ create table simulated_calls (
     operation text not null,
     idempotency_key text not null,
     request_hash bytea not null constraint simulated_calls_request_hash_check check (octet_length(request_hash) = 32),
-    answer jsonb,
+    answer json,
     created_at timestamptz not null,
     primary key (organization_id, operation, idempotency_key)
 );
@@ -35,7 +35,7 @@ create table simulated_products (
     active boolean not null,
     -- The organization as it is told to a processor.
     lessor_id uuid not null,
-    monthly_prices jsonb not null,
+    monthly_prices json not null,
     updated_at timestamptz not null,
     primary key (organization_id, id)
 );
@@ -64,7 +64,7 @@ create table simulated_payment_methods (
     customer_id uuid not null,
     -- The number of the test card that it stands for.
     test_card text not null,
-    details jsonb not null,
+    details json not null,
     created_at timestamptz not null,
     primary key (organization_id, id),
     unique (organization_id, customer_id, test_card)

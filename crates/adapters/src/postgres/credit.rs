@@ -1,8 +1,10 @@
 //! How organizations decide about credit, and what was decided.
 
 use async_trait::async_trait;
+use diesel::dsl::array;
 use diesel::pg::Pg;
 use diesel::prelude::*;
+use diesel::sql_types::Record;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
 use lessor_domain::access::Mode;
 use lessor_domain::credit::{CreditKind, CreditPolicy, CreditRules, Qualification};
@@ -13,6 +15,7 @@ use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
+use super::checkouts::Column;
 use super::decode::{Place, row_count};
 use super::encode::{text, text_if, texts};
 use super::endpoints::EndpointRow;
@@ -149,7 +152,7 @@ impl CreditPolicyStore for PgUnitOfWork {
 
 #[derive(Queryable, Selectable, Insertable)]
 #[diesel(table_name = qualifications, check_for_backend(Pg))]
-struct QualificationRow {
+pub(super) struct QualificationRow {
     id: Uuid,
     checkout_id: Uuid,
     customer_id: Uuid,
@@ -213,6 +216,18 @@ impl TryFrom<QualificationRow> for Qualification {
             ended_at: row.ended_at,
         })
     }
+}
+
+/// The latest decision for the checkout that a statement reads.
+pub(super) fn latest_of_checkout(owner: i64) -> Column<QualificationRow> {
+    let columns = <QualificationRow as Selectable<Pg>>::construct_selection();
+    let latest = qualifications::table
+        .filter(qualifications::organization_id.eq(owner))
+        .filter(qualifications::checkout_id.eq(checkouts::id))
+        .order(qualifications::sequence.desc())
+        .limit(1)
+        .select(columns.into_sql::<Record<_>>());
+    Box::new(array(latest))
 }
 
 /// The latest decision for each of the checkouts that has one.

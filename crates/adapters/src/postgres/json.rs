@@ -6,7 +6,7 @@ use diesel::deserialize::{self, FromSql, FromSqlRow};
 use diesel::expression::AsExpression;
 use diesel::pg::{Pg, PgValue};
 use diesel::serialize::{self, IsNull, Output, ToSql};
-use diesel::sql_types::Jsonb;
+use diesel::sql_types::{Json as SqlJson, Jsonb};
 use lessor_domain::ports::StoreError;
 use serde::Serialize;
 use serde::de::DeserializeOwned;
@@ -15,8 +15,9 @@ use serde::de::DeserializeOwned;
 const VERSION: u8 = 1;
 
 /// A value object as its text, which is read into its type at once: no tree is made of it before. Two are equal that were
-/// made of equal objects; the database writes the text in its own way.
+/// made of equal objects; of `jsonb` the database writes the text in its own way.
 #[derive(Debug, Clone, PartialEq, Eq, FromSqlRow, AsExpression)]
+#[diesel(sql_type = SqlJson)]
 #[diesel(sql_type = Jsonb)]
 pub(crate) struct Json(Box<[u8]>);
 
@@ -31,6 +32,19 @@ impl Json {
     pub(crate) fn read<T: DeserializeOwned>(self) -> Result<T, String> {
         let mut text = serde_json::Deserializer::from_slice(&self.0);
         serde_path_to_error::deserialize(&mut text).map_err(|error| error.to_string())
+    }
+}
+
+impl FromSql<SqlJson, Pg> for Json {
+    fn from_sql(value: PgValue<'_>) -> deserialize::Result<Self> {
+        Ok(Self(value.as_bytes().into()))
+    }
+}
+
+impl ToSql<SqlJson, Pg> for Json {
+    fn to_sql<'b>(&'b self, out: &mut Output<'b, '_, Pg>) -> serialize::Result {
+        out.write_all(&self.0)?;
+        Ok(IsNull::No)
     }
 }
 

@@ -11,7 +11,7 @@ diesel::table! {
         service_area -> Array<Text>,
         requires_product_review -> Bool,
         oftake_partner_id -> BigInt,
-        face -> Jsonb,
+        face -> Json,
         sandbox_writes_catalog -> Nullable<Bool>,
         first_live_key_at -> Nullable<Timestamptz>,
         created_at -> Timestamptz,
@@ -25,7 +25,7 @@ diesel::table! {
         organization_id -> BigInt,
         id -> BigInt,
         name -> Text,
-        address -> Jsonb,
+        address -> Json,
         active -> Bool,
     }
 }
@@ -115,7 +115,7 @@ diesel::table! {
         id -> Uuid,
         name -> Text,
         description -> Text,
-        options -> Jsonb,
+        options -> Json,
         price -> BigInt,
         currency -> Text,
         discount -> Nullable<Numeric>,
@@ -165,7 +165,7 @@ diesel::table! {
         product_id -> Uuid,
         name -> Text,
         description -> Text,
-        options -> Jsonb,
+        options -> Json,
         combination -> Bytea,
         price -> BigInt,
         currency -> Text,
@@ -296,14 +296,14 @@ diesel::table! {
         organization_id -> BigInt,
         checkout_id -> Uuid,
         purchase_items -> Jsonb,
-        redirects -> Jsonb,
+        redirects -> Json,
         way_out -> Nullable<Text>,
-        given_profile -> Nullable<Jsonb>,
-        billing -> Jsonb,
-        shipping -> Jsonb,
+        given_profile -> Nullable<Json>,
+        billing -> Json,
+        shipping -> Json,
         pickup_location_id -> Nullable<BigInt>,
         identity_requested_at -> Nullable<Timestamptz>,
-        quote -> Nullable<Jsonb>,
+        quote -> Nullable<Json>,
         accepted_at -> Nullable<Timestamptz>,
         accepted_version -> Nullable<Text>,
         lease_document_id -> Nullable<Text>,
@@ -329,7 +329,7 @@ diesel::table! {
         organization_id -> BigInt,
         checkout_id -> Uuid,
         reason -> Text,
-        address -> Nullable<Jsonb>,
+        address -> Nullable<Json>,
         reason_code -> Nullable<Text>,
     }
 }
@@ -364,10 +364,10 @@ diesel::table! {
         requested_at -> Nullable<Timestamptz>,
         subscription_id -> Nullable<Text>,
         standing -> Nullable<Text>,
-        method -> Nullable<Jsonb>,
+        method -> Nullable<Json>,
         paid_cycles -> Integer,
         failure_count -> Integer,
-        last_failure -> Nullable<Jsonb>,
+        last_failure -> Nullable<Json>,
         dispute_id -> Nullable<Text>,
         settled_dispute_id -> Nullable<Text>,
     }
@@ -482,8 +482,8 @@ diesel::table! {
         action -> Text,
         subject -> Text,
         customer_id -> Nullable<Uuid>,
-        before -> Nullable<Jsonb>,
-        after -> Nullable<Jsonb>,
+        before -> Nullable<Json>,
+        after -> Nullable<Json>,
         sealed -> Nullable<Bytea>,
     }
 }
@@ -768,7 +768,7 @@ diesel::table! {
         operation -> Text,
         idempotency_key -> Text,
         request_hash -> Bytea,
-        answer -> Nullable<Jsonb>,
+        answer -> Nullable<Json>,
         created_at -> Timestamptz,
     }
 }
@@ -790,7 +790,7 @@ diesel::table! {
         description -> Text,
         active -> Bool,
         lessor_id -> Uuid,
-        monthly_prices -> Jsonb,
+        monthly_prices -> Json,
         updated_at -> Timestamptz,
     }
 }
@@ -813,7 +813,7 @@ diesel::table! {
         id -> Text,
         customer_id -> Uuid,
         test_card -> Text,
-        details -> Jsonb,
+        details -> Json,
         created_at -> Timestamptz,
     }
 }
@@ -979,6 +979,7 @@ diesel::allow_tables_to_appear_in_same_query!(
     tracking_events,
     agreements,
     agreement_events,
+    qualifications,
 );
 
 diesel::allow_tables_to_appear_in_same_query!(simulated_subscriptions, simulated_invoices);

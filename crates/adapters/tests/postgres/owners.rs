@@ -254,7 +254,8 @@ async fn insertions(test: &TestDatabase) -> Vec<String> {
             string_agg(CASE format_type(a.atttypid, NULL) \
                 WHEN 'bigint' THEN '1' WHEN 'integer' THEN '1' WHEN 'smallint' THEN '1' \
                 WHEN 'numeric' THEN '1' WHEN 'boolean' THEN 'false' WHEN 'text' THEN '''x''' \
-                WHEN 'uuid' THEN 'gen_random_uuid()' WHEN 'jsonb' THEN '''{{}}''' \
+                WHEN 'uuid' THEN 'gen_random_uuid()' WHEN 'json' THEN '''{{}}''' \
+                WHEN 'jsonb' THEN '''{{}}''' \
                 WHEN 'bytea' THEN '''x''' WHEN 'text[]' THEN '''{{}}''' WHEN 'date' THEN 'now()' \
                 WHEN 'timestamp with time zone' THEN 'now()' END, ', ' ORDER BY a.attnum)) \
          FROM ({}) t JOIN pg_attribute a ON a.attrelid = t.oid AND a.attnum > 0 \

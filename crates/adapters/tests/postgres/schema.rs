@@ -42,6 +42,7 @@ fn in_postgres(kind: &str) -> String {
         "Bool" => "bool",
         "Text" => "text",
         "Uuid" => "uuid",
+        "Json" => "json",
         "Jsonb" => "jsonb",
         "Bytea" | "Binary" => "bytea",
         "Numeric" => "numeric",

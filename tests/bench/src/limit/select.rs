@@ -11,7 +11,7 @@ use diesel::pg::{Pg, PgValue};
 use diesel::query_builder::{AstPass, Query, QueryFragment, QueryId};
 use diesel::row::{Field as _, NamedRow, Row};
 use diesel::sql_types::{
-    Array, BigInt, Binary, Bool, Date, Integer, Jsonb, Numeric, Text, Timestamptz, Untyped,
+    Array, BigInt, Binary, Bool, Date, Integer, Json, Jsonb, Numeric, Text, Timestamptz, Untyped,
     Uuid as SqlUuid,
 };
 use diesel_async::pooled_connection::AsyncDieselConnectionManager;
@@ -23,6 +23,7 @@ use lessor_domain::pricing::{Rate, RateCard, quote};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::records;
 use crate::spec::{Bind, Card};
 
 pub(super) type Pool = deadpool::Pool<AsyncPgConnection>;
@@ -154,11 +155,13 @@ fn read(value: PgValue<'_>) -> deserialize::Result<()> {
         20 => of::<BigInt, i64>(value),
         23 => of::<Integer, i32>(value),
         25 => of::<Text, String>(value),
+        114 => of::<Json, Value>(value),
         1001 => of::<Array<Binary>, Vec<Vec<u8>>>(value),
         1009 => of::<Array<Text>, Vec<String>>(value),
         1082 => of::<Date, NaiveDate>(value),
         1184 => of::<Timestamptz, DateTime<Utc>>(value),
         1700 => of::<Numeric, BigDecimal>(value),
+        2287 => records::read(value.as_bytes()),
         2950 => of::<SqlUuid, Uuid>(value),
         3802 => of::<Jsonb, Value>(value),
         other => Err(format!("no value of the type {other} is read").into()),

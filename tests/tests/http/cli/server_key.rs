@@ -45,6 +45,7 @@ impl Site {
         command
             .env("DATABASE_URL", self.database.url())
             .env("LESSOR_SERVER_SECRET", key)
+            .env("LESSOR_LISTEN", "127.0.0.1:0")
             .arg("--data-dir")
             .arg(self.folder.path().join(machine));
         command
@@ -53,7 +54,7 @@ impl Site {
     /// Begins to serve, with this key or, when that is empty, what there is.
     fn begin(&self, machine: &str, key: &str) -> Begun {
         let mut command = self.command(machine, key);
-        command.args(["serve", "--listen", "127.0.0.1:0"]);
+        command.arg("serve");
         self.spawn(command, machine)
     }
 

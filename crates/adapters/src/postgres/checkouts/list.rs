@@ -15,7 +15,7 @@ use lessor_domain::ports::{
 use lessor_domain::time::{Day, Timestamp};
 use uuid::Uuid;
 
-use super::rows::{Query, ids, load, load_all, whole};
+use super::rows::{Query, ids, load, load_all};
 use crate::postgres::decode::{Place, row_count};
 use crate::postgres::error::store_error;
 use crate::postgres::metadata::{OF_CHECKOUTS, has_each};
@@ -24,7 +24,7 @@ use crate::postgres::schema::checkouts;
 
 /// The checkouts that the filter shows.
 fn shown<'a>(scope: Scope, filter: &'a CheckoutFilter) -> Query<'a> {
-    let mut query = whole()
+    let mut query = checkouts::table
         .filter(checkouts::organization_id.eq(scope.organization_id.get()))
         .filter(checkouts::mode.eq(scope.mode.as_str()))
         .into_boxed();
@@ -132,12 +132,18 @@ async fn page_of_states(
     .sql(" OFFSET ")
     .bind::<BigInt, _>(offset)
     .sql("))");
-    let query = whole()
+    let query = checkouts::table
         .filter(checkouts::organization_id.eq(scope.organization_id.get()))
         .filter(checkouts::mode.eq(scope.mode.as_str()))
         .filter(merged)
         .into_boxed();
-    load(connection, sorted(query, CheckoutSort::CreatedAt, order)).await
+    let owner = scope.organization_id.get();
+    load(
+        connection,
+        owner,
+        sorted(query, CheckoutSort::CreatedAt, order),
+    )
+    .await
 }
 
 /// In the order, ties by id; what has no value comes last both ways.

@@ -29,6 +29,7 @@ pub(super) use self::queues::{
     attention, owners_billed, owners_ending, owners_lapsing, owners_silent, owners_unbilled,
     owners_under_way, owners_untouched, states,
 };
+pub(super) use self::rows::Column;
 use super::PgUnitOfWork;
 use super::credit::latest;
 use super::decode::Place;
@@ -56,7 +57,7 @@ struct Wish {
 /// The customer's checkouts of the variant and term that have not ended: those that are leases, or those that are
 /// none yet. Each goes by an index of its own, which a condition over both would not imply.
 fn open_ones<'a>(wish: Wish, are_leased: bool) -> rows::Query<'a> {
-    let open = rows::whole()
+    let open = checkouts::table
         .filter(checkouts::organization_id.eq(wish.scope.organization_id.get()))
         .filter(checkouts::mode.eq(wish.scope.mode.as_str()))
         .filter(checkouts::customer_id.eq(wish.customer.as_uuid()))
@@ -78,11 +79,12 @@ async fn find_by_external_order(
     scope: Scope,
     id: &ExternalId,
 ) -> Result<Option<Checkout>, StoreError> {
-    let of_order = rows::whole()
+    let of_order = checkouts::table
         .filter(checkouts::organization_id.eq(scope.organization_id.get()))
         .filter(checkouts::mode.eq(scope.mode.as_str()))
         .filter(checkouts::external_order_id.eq(id.as_str().to_owned()));
-    rows::load_one(connection, of_order.into_boxed()).await
+    let owner = scope.organization_id.get();
+    rows::load_one(connection, owner, of_order.into_boxed()).await
 }
 
 async fn find_by_page_token(
@@ -91,15 +93,19 @@ async fn find_by_page_token(
     token: &PageToken,
 ) -> Result<Option<Checkout>, StoreError> {
     let (PageToken::Proven { nonce } | PageToken::Unproven { nonce, .. }) = token;
-    let mut one = rows::whole()
-        .filter(checkouts::organization_id.eq(owner))
+    let mut application = checkout_applications::table
+        .filter(checkout_applications::organization_id.eq(owner))
         .filter(checkout_applications::page_nonce.eq(nonce.as_slice()))
+        .select(checkout_applications::checkout_id)
         .into_boxed();
     if let PageToken::Unproven { hash, .. } = token {
         let kept = checkout_applications::page_token_hashes;
-        one = one.filter(kept.contains(vec![hash.as_slice()]));
+        application = application.filter(kept.contains(vec![hash.as_slice()]));
     }
-    rows::load_one(connection, one).await
+    let of_application = checkouts::table
+        .filter(checkouts::organization_id.eq(owner))
+        .filter(checkouts::id.eq_any(application));
+    rows::load_one(connection, owner, of_application.into_boxed()).await
 }
 
 impl PgUnitOfWork {
@@ -169,6 +175,7 @@ impl CheckoutStore for PgUnitOfWork {
             variant: checkout.variant_id,
             term: checkout.term.map(|term| term.id),
         };
+        let owner = self.owner();
         for _ in 0..INSERT_TRIES {
             let connection = self.connection()?;
             if write::insert(connection, checkout, page_tokens).await? {
@@ -183,7 +190,7 @@ impl CheckoutStore for PgUnitOfWork {
             let is_same = |known: &Checkout| known.is_for(wish.customer, wish.variant, wish.term);
             let existing = match of_order.filter(is_same) {
                 Some(existing) => Some(existing),
-                None => rows::load_one(connection, open_ones(wish, false)).await?,
+                None => rows::load_one(connection, owner, open_ones(wish, false)).await?,
             };
             if let Some(existing) = existing {
                 return Ok(InsertedCheckout::Existing(Box::new(existing)));
@@ -206,17 +213,24 @@ impl CheckoutStore for PgUnitOfWork {
         organization: OrganizationId,
         id: CheckoutPubId,
     ) -> Result<Option<(Checkout, Surroundings)>, StoreError> {
-        let owner = self.owner();
+        let key = (self.owner(), id.as_uuid());
         let connection: &AsyncPgConnection = self.connection()?;
-        let (found, with) = join(
-            rows::get(connection, (owner, id.as_uuid())),
-            surroundings(connection, owner, organization, &[id], &[]),
+        let (found, own) = join(
+            rows::get_with_decision(connection, key),
+            with_organization(connection, organization),
         )
         .await;
-        let Some(found) = found? else {
+        let Some((checkout, decided)) = found? else {
             return Ok(None);
         };
-        Ok(Some((found, with?)))
+        let (organization, terms) = own?.ok_or(StoreError::Missing("organization"))?;
+        let with = Surroundings {
+            organization,
+            terms,
+            variants: Vec::new(),
+            decided: decided.into_iter().collect(),
+        };
+        Ok(Some((checkout, with)))
     }
 
     async fn surroundings(
@@ -320,14 +334,13 @@ impl CheckoutStore for PgUnitOfWork {
             variant,
             term,
         };
+        let owner = self.owner();
         let connection: &AsyncPgConnection = self.connection()?;
-        let [begun, leased] =
-            [false, true].map(|are_leased| rows::find(connection, open_ones(wish, are_leased)));
+        let [begun, leased] = [false, true]
+            .map(|are_leased| rows::load_one(connection, owner, open_ones(wish, are_leased)));
         let (begun, leased) = join(begun, leased).await;
         let (begun, leased) = (begun?, leased?);
-        let first = begun.into_iter().chain(leased).take(1).collect();
-        let found = rows::with_items(connection, first).await?;
-        Ok(found.into_iter().next())
+        Ok(begun.or(leased))
     }
 
     async fn find_by_external_order(

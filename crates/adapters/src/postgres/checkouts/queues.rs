@@ -69,14 +69,15 @@ pub(super) async fn lock_waiting_for_stock(
         .await
         .map_err(store_error)?;
     // Read by a statement of its own, which sees what holders before committed.
-    let those = rows::whole()
+    let those = checkouts::table
         .filter(checkouts::organization_id.eq(owner))
         .filter(checkouts::id.eq_any(&held));
-    let mut found: HashMap<CheckoutPubId, Checkout> = rows::load(connection, those.into_boxed())
-        .await?
-        .into_iter()
-        .map(|checkout| (checkout.id, checkout))
-        .collect();
+    let mut found: HashMap<CheckoutPubId, Checkout> =
+        rows::load(connection, owner, those.into_boxed())
+            .await?
+            .into_iter()
+            .map(|checkout| (checkout.id, checkout))
+            .collect();
     Ok(ids(held).iter().filter_map(|id| found.remove(id)).collect())
 }
 
@@ -87,7 +88,7 @@ pub(super) async fn first_waiting_for_stock(
     variant: ProductVariantPubId,
     mode: Mode,
 ) -> Result<Option<Checkout>, StoreError> {
-    let first = rows::whole()
+    let first = checkouts::table
         .filter(checkouts::organization_id.eq(owner))
         .filter(checkouts::variant_id.eq(variant.as_uuid()))
         .filter(checkouts::mode.eq(mode.as_str()))
@@ -98,7 +99,9 @@ pub(super) async fn first_waiting_for_stock(
             checkouts::id,
         ))
         .limit(1);
-    Ok(rows::load(connection, first.into_boxed()).await?.pop())
+    Ok(rows::load(connection, owner, first.into_boxed())
+        .await?
+        .pop())
 }
 
 /// Those that wait for the organization to serve them, behind `after`, which marks

@@ -48,10 +48,6 @@ impl ItemRow {
         self.id
     }
 
-    pub(super) const fn checkout_id(&self) -> Uuid {
-        self.checkout_id
-    }
-
     pub(super) fn read(self) -> Result<CheckoutItem, StoreError> {
         let id = CheckoutItemPubId::from_uuid(self.id);
         let at = Place::new("checkout_items", &id);

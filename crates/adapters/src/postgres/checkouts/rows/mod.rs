@@ -10,18 +10,19 @@ mod billing;
 mod checkout;
 mod deposit;
 mod item;
+mod part;
 mod return_;
 mod shipment;
 mod wait;
 
 use std::collections::HashMap;
 
-use diesel::dsl::{IntoBoxed, auto_type};
+use diesel::dsl::{AsSelect, IntoBoxed};
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel_async::{AsyncPgConnection, RunQueryDsl};
-use futures_util::future::join;
 use lessor_domain::checkout::{Checkout, Snapshot};
+use lessor_domain::credit::Qualification;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::StoreError;
 use uuid::Uuid;
@@ -31,9 +32,12 @@ pub(super) use self::billing::BillingRow;
 pub(super) use self::checkout::CheckoutRow;
 pub(super) use self::deposit::DepositRow;
 pub(super) use self::item::ItemRow;
+use self::part::parts;
+pub(in crate::postgres) use self::part::{Column, Part};
 pub(super) use self::return_::ReturnRow;
 pub(super) use self::shipment::ShipmentRow;
 pub(super) use self::wait::WaitRow;
+use crate::postgres::credit::{QualificationRow, latest_of_checkout};
 use crate::postgres::decode::Place;
 use crate::postgres::error::store_error;
 use crate::postgres::kept::{Keep as _, Text};
@@ -42,56 +46,57 @@ use crate::postgres::schema::{
     checkout_shipments, checkout_waits, checkouts,
 };
 
-/// Checkouts with their parts.
-#[auto_type]
-pub(super) fn whole() -> _ {
-    checkouts::table
-        .left_join(
-            checkout_applications::table.on(checkout_applications::organization_id
-                .eq(checkouts::organization_id)
-                .and(checkout_applications::checkout_id.eq(checkouts::id))),
-        )
-        .left_join(
-            checkout_waits::table.on(checkout_waits::organization_id
-                .eq(checkouts::organization_id)
-                .and(checkout_waits::checkout_id.eq(checkouts::id))),
-        )
-        .left_join(
-            checkout_deposits::table.on(checkout_deposits::organization_id
-                .eq(checkouts::organization_id)
-                .and(checkout_deposits::checkout_id.eq(checkouts::id))),
-        )
-        .left_join(
-            checkout_billing::table.on(checkout_billing::organization_id
-                .eq(checkouts::organization_id)
-                .and(checkout_billing::checkout_id.eq(checkouts::id))),
-        )
-        .left_join(
-            checkout_shipments::table.on(checkout_shipments::organization_id
-                .eq(checkouts::organization_id)
-                .and(checkout_shipments::checkout_id.eq(checkouts::id))),
-        )
-        .left_join(
-            checkout_returns::table.on(checkout_returns::organization_id
-                .eq(checkouts::organization_id)
-                .and(checkout_returns::checkout_id.eq(checkouts::id))),
-        )
-}
-
 /// Checkouts to be read. Every read of whole checkouts is of this one type: to the
 /// compiler each new type of statement over this many columns costs many seconds.
-pub(super) type Query<'a> = IntoBoxed<'a, whole, Pg>;
+pub(super) type Query<'a> = IntoBoxed<'a, checkouts::table, Pg>;
 
-/// A checkout as it is read, without its items.
+parts! {
+    application: ApplicationRow of checkout_applications;
+    wait: WaitRow of checkout_waits;
+    deposit: DepositRow of checkout_deposits;
+    billing: BillingRow of checkout_billing;
+    shipment: ShipmentRow of checkout_shipments;
+    return_: ReturnRow of checkout_returns;
+    items: ItemRow of checkout_items by position;
+}
+
+/// A checkout as it is read.
 type Found = (
     CheckoutRow,
-    Option<ApplicationRow>,
-    Option<WaitRow>,
-    Option<DepositRow>,
-    Option<BillingRow>,
-    Option<ShipmentRow>,
-    Option<ReturnRow>,
+    Part<ApplicationRow>,
+    Part<WaitRow>,
+    Part<DepositRow>,
+    Part<BillingRow>,
+    Part<ShipmentRow>,
+    Part<ReturnRow>,
+    Part<ItemRow>,
 );
+
+/// What the database gives of it.
+type Whole = (
+    AsSelect<CheckoutRow, Pg>,
+    Column<ApplicationRow>,
+    Column<WaitRow>,
+    Column<DepositRow>,
+    Column<BillingRow>,
+    Column<ShipmentRow>,
+    Column<ReturnRow>,
+    Column<ItemRow>,
+);
+
+/// Each checkout with its parts, of this owner's.
+fn whole(owner: i64) -> Whole {
+    (
+        CheckoutRow::as_select(),
+        application(owner),
+        wait(owner),
+        deposit(owner),
+        billing(owner),
+        shipment(owner),
+        return_(owner),
+        items(owner),
+    )
+}
 
 /// A checkout as it is kept.
 pub(super) struct Rows {
@@ -124,135 +129,72 @@ impl Rows {
     }
 }
 
-/// The rows that the query finds, in its order.
-pub(super) async fn find(
-    connection: &AsyncPgConnection,
-    query: Query<'_>,
-) -> Result<Vec<Found>, StoreError> {
-    read(connection, query, None).await
-}
-
-/// The rows that the query finds, in its order; its text, where it has a single one.
-async fn read(
-    mut connection: &AsyncPgConnection,
-    query: Query<'_>,
-    text: Option<&'static Text>,
-) -> Result<Vec<Found>, StoreError> {
-    let query = query.select((
-        CheckoutRow::as_select(),
-        Option::<ApplicationRow>::as_select(),
-        Option::<WaitRow>::as_select(),
-        Option::<DepositRow>::as_select(),
-        Option::<BillingRow>::as_select(),
-        Option::<ShipmentRow>::as_select(),
-        Option::<ReturnRow>::as_select(),
-    ));
-    query
-        .kept_as(text)
-        .load(&mut connection)
-        .await
-        .map_err(store_error)
-}
-
-/// The items of checkouts, in their order.
-async fn items_of(
-    mut connection: &AsyncPgConnection,
-    organizations: Vec<i64>,
-    checkouts: Vec<Uuid>,
-) -> Result<Vec<ItemRow>, StoreError> {
-    static TEXTS: [Text; 2] = [const { Text::new() }; 2];
-    let [of_one, of_many] = &TEXTS;
-    let all = checkout_items::table
-        .order(checkout_items::position)
-        .select(ItemRow::as_select())
-        .into_boxed();
-    // By equality where there is one: the plan that is kept for a list reads all of a small table.
-    let (those, text) = match (organizations.as_slice(), checkouts.as_slice()) {
-        (&[organization], &[checkout]) => (
-            all.filter(checkout_items::organization_id.eq(organization))
-                .filter(checkout_items::checkout_id.eq(checkout)),
-            of_one,
-        ),
-        _ => (
-            all.filter(checkout_items::organization_id.eq_any(organizations))
-                .filter(checkout_items::checkout_id.eq_any(checkouts)),
-            of_many,
-        ),
-    };
-    those
-        .kept_as(text)
-        .load(&mut connection)
-        .await
-        .map_err(store_error)
-}
-
-/// The checkouts that the query finds, in its order, with their items: two statements,
-/// however many they are.
+/// The owner's checkouts that the query finds, in its order: one statement, however many they are.
 pub(super) async fn load(
     connection: &AsyncPgConnection,
+    owner: i64,
     query: Query<'_>,
 ) -> Result<Vec<Checkout>, StoreError> {
-    let found = find(connection, query).await?;
-    with_items(connection, found).await
+    load_as(None, connection, owner, query).await
 }
 
-/// The one checkout that the query finds.
+/// The owner's checkouts that the query finds, in its order; its text, where it has a single one.
+async fn load_as(
+    text: Option<&'static Text>,
+    mut connection: &AsyncPgConnection,
+    owner: i64,
+    query: Query<'_>,
+) -> Result<Vec<Checkout>, StoreError> {
+    let query = query.select(whole(owner));
+    let found: Vec<Found> = query
+        .kept_as(text)
+        .load(&mut connection)
+        .await
+        .map_err(store_error)?;
+    found.into_iter().map(restore).collect()
+}
+
+/// The owner's one checkout that the query finds.
 pub(super) async fn load_one(
     connection: &AsyncPgConnection,
+    owner: i64,
     query: Query<'_>,
 ) -> Result<Option<Checkout>, StoreError> {
-    let found = load(connection, query.limit(1)).await?;
+    let found = load(connection, owner, query.limit(1)).await?;
     Ok(found.into_iter().next())
 }
 
-/// The checkout of this key: it and its items in one round trip.
+/// The checkout of this key.
 pub(super) async fn get(
     connection: &AsyncPgConnection,
-    (organization, id): (i64, Uuid),
+    (owner, id): (i64, Uuid),
 ) -> Result<Option<Checkout>, StoreError> {
     static TEXT: Text = Text::new();
-    let one = whole()
-        .filter(checkouts::organization_id.eq(organization))
-        .filter(checkouts::id.eq(id))
-        .into_boxed()
-        .limit(1);
-    let items = items_of(connection, vec![organization], vec![id]);
-    let (found, items) = join(read(connection, one, Some(&TEXT)), items).await;
-    let items = items?;
-    let found = found?.into_iter().next();
-    found.map(|rows| restore(rows, items)).transpose()
+    let one = checkouts::table.find((owner, id)).into_boxed();
+    let found = load_as(Some(&TEXT), connection, owner, one).await?;
+    Ok(found.into_iter().next())
 }
 
-/// The checkouts of these rows, in their order.
-pub(super) async fn with_items(
-    connection: &AsyncPgConnection,
-    found: Vec<Found>,
-) -> Result<Vec<Checkout>, StoreError> {
-    let (mut organizations, ids): (Vec<i64>, Vec<Uuid>) =
-        found.iter().map(|(checkout, ..)| checkout.key()).unzip();
-    organizations.sort_unstable();
-    organizations.dedup();
-    let items = if ids.is_empty() {
-        Vec::new()
-    } else {
-        items_of(connection, organizations, ids).await?
+/// The checkout of this key, and what was decided last of its customer's credit.
+pub(super) async fn get_with_decision(
+    mut connection: &AsyncPgConnection,
+    key: (i64, Uuid),
+) -> Result<Option<(Checkout, Option<Qualification>)>, StoreError> {
+    static TEXT: Text = Text::new();
+    let (owner, _) = key;
+    let found: Option<(Part<QualificationRow>, Found)> = checkouts::table
+        .find(key)
+        .select((latest_of_checkout(owner), whole(owner)))
+        .kept_as(&TEXT)
+        .get_result(&mut connection)
+        .await
+        .optional()
+        .map_err(store_error)?;
+    let Some((decided, found)) = found else {
+        return Ok(None);
     };
-    restored(found, items)
-}
-
-/// The checkouts of these rows, in their order, each with those of the items that are its own.
-fn restored(found: Vec<Found>, items: Vec<ItemRow>) -> Result<Vec<Checkout>, StoreError> {
-    let mut of_each: HashMap<Uuid, Vec<ItemRow>> = HashMap::new();
-    for item in items {
-        of_each.entry(item.checkout_id()).or_default().push(item);
-    }
-    found
-        .into_iter()
-        .map(|rows| {
-            let (_, id) = rows.0.key();
-            restore(rows, of_each.remove(&id).unwrap_or_default())
-        })
-        .collect()
+    let decided = decided.single().map(TryInto::try_into).transpose()?;
+    Ok(Some((restore(found)?, decided)))
 }
 
 /// The ids of the checkouts that the query finds, in its order. A page is found by them, since of a part of a list whose
@@ -269,42 +211,37 @@ pub(super) async fn ids(
         .map_err(store_error)
 }
 
-/// The checkouts of these ids, in their order: they and their items in one round trip.
+/// The owner's checkouts of these ids, in their order.
 pub(super) async fn load_all(
     connection: &AsyncPgConnection,
-    organization: i64,
+    owner: i64,
     ids: Vec<Uuid>,
 ) -> Result<Vec<Checkout>, StoreError> {
     static TEXT: Text = Text::new();
     if ids.is_empty() {
         return Ok(Vec::new());
     }
-    let those = whole()
-        .filter(checkouts::organization_id.eq(organization))
+    let those = checkouts::table
+        .filter(checkouts::organization_id.eq(owner))
         .filter(checkouts::id.eq_any(ids.clone()))
         .into_boxed();
-    let items = items_of(connection, vec![organization], ids.clone());
-    let (found, items) = join(read(connection, those, Some(&TEXT)), items).await;
-    let (mut found, items) = (found?, items?);
+    let mut found = load_as(Some(&TEXT), connection, owner, those).await?;
     let places: HashMap<Uuid, usize> = ids.into_iter().zip(0..).collect();
-    found.sort_by_key(|rows| {
-        let (_, id) = rows.0.key();
-        places.get(&id).copied()
-    });
-    restored(found, items)
+    found.sort_by_key(|checkout| places.get(&checkout.id.as_uuid()).copied());
+    Ok(found)
 }
 
 /// The checkout of the rows.
 ///
 /// # Errors
 /// [`StoreError::Corrupt`] naming what no checkout can have.
-fn restore(found: Found, items: Vec<ItemRow>) -> Result<Checkout, StoreError> {
-    let (checkout, application, wait, deposit, billing, shipment, return_) = found;
+fn restore(found: Found) -> Result<Checkout, StoreError> {
+    let (checkout, application, wait, deposit, billing, shipment, return_, items) = found;
     let (_, id) = checkout.key();
     let id = CheckoutPubId::from_uuid(id);
     let core = checkout.read(&id)?;
-    let application = ApplicationRow::read(application, &id)?;
-    let deposit = DepositRow::read(deposit, &id)?;
+    let application = ApplicationRow::read(application.single(), &id)?;
+    let deposit = DepositRow::read(deposit.single(), &id)?;
     Checkout::restore(Snapshot {
         id,
         organization_id: core.organization_id,
@@ -313,10 +250,7 @@ fn restore(found: Found, items: Vec<ItemRow>) -> Result<Checkout, StoreError> {
         user_id: core.user_id,
         product_id: core.product_id,
         variant_id: core.variant_id,
-        items: items
-            .into_iter()
-            .map(ItemRow::read)
-            .collect::<Result<_, _>>()?,
+        items: items.all().map(ItemRow::read).collect::<Result<_, _>>()?,
         term: core.term,
         quote: application.quote,
         accepted: application.accepted,
@@ -337,10 +271,10 @@ fn restore(found: Found, items: Vec<ItemRow>) -> Result<Checkout, StoreError> {
         holds_stock: core.holds_stock,
         lease_document_id: application.lease_document_id,
         signed_at: application.signed_at,
-        recurring: BillingRow::read(billing, &id)?,
-        shipment: ShipmentRow::read(shipment, &id)?,
-        return_: ReturnRow::read(return_, &id)?,
-        waitlist: WaitRow::read(wait, &id)?,
+        recurring: BillingRow::read(billing.single(), &id)?,
+        shipment: ShipmentRow::read(shipment.single(), &id)?,
+        return_: ReturnRow::read(return_.single(), &id)?,
+        waitlist: WaitRow::read(wait.single(), &id)?,
         lease: core.lease,
         milestones: core.milestones,
         cancel_reason: core.cancel_reason,
