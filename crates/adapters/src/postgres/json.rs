@@ -30,8 +30,11 @@ pub(crate) fn json<T: Serialize>(value: &T) -> Result<Json, StoreError> {
 impl Json {
     /// The value object; where it is none, what is wrong with it and where.
     pub(crate) fn read<T: DeserializeOwned>(self) -> Result<T, String> {
-        let mut text = serde_json::Deserializer::from_slice(&self.0);
-        serde_path_to_error::deserialize(&mut text).map_err(|error| error.to_string())
+        // To keep in mind where it is takes as long as to read it: that is done for what is wrong alone.
+        serde_json::from_slice(&self.0).or_else(|_| {
+            let mut text = serde_json::Deserializer::from_slice(&self.0);
+            serde_path_to_error::deserialize(&mut text).map_err(|error| error.to_string())
+        })
     }
 }
 

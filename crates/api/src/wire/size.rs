@@ -41,7 +41,18 @@ impl Fitting {
 /// # Errors
 /// 500 when a record is no JSON.
 pub(crate) fn fitting<T: Serialize>(records: impl Iterator<Item = T>) -> Result<Fitting, ApiError> {
-    fitting_within(MAX_BYTES, records)
+    fitting_behind(b"", records)
+}
+
+/// The same, behind what the answer begins with.
+///
+/// # Errors
+/// 500 when a record is no JSON.
+pub(crate) fn fitting_behind<T: Serialize>(
+    beginning: &[u8],
+    records: impl Iterator<Item = T>,
+) -> Result<Fitting, ApiError> {
+    fitting_within(MAX_BYTES, beginning, records)
 }
 
 /// Up to how many records are rendered by the thread that serves.
@@ -64,14 +75,15 @@ pub(crate) async fn aside<T: Send + 'static>(
 
 fn fitting_within<T: Serialize>(
     most: usize,
-    records: impl Iterator<Item = T>,
+    beginning: &[u8],
+    mut records: impl Iterator<Item = T>,
 ) -> Result<Fitting, ApiError> {
     let mut list = Fitting {
-        body: vec![b'['],
+        body: [beginning, b"["].concat(),
         count: 0,
         is_whole: true,
     };
-    for record in records {
+    while let Some(record) = records.next() {
         let before = list.body.len();
         if list.count > 0 {
             list.body.push(b',');
@@ -85,6 +97,11 @@ fn fitting_within<T: Serialize>(
             break;
         }
         list.count += 1;
+        if list.count == 1 {
+            // Records of a list are much alike: room for all at once, instead of copies as it grows.
+            let others = list.body.len().saturating_mul(records.size_hint().0);
+            list.body.reserve(others.min(most));
+        }
     }
     list.body.push(b']');
     Ok(list)
@@ -102,7 +119,7 @@ mod tests {
             (4, "[10]", 1, false),
             (3, "[]", 0, false),
         ] {
-            let list = fitting_within(most, [10, 20].iter()).unwrap();
+            let list = fitting_within(most, b"", [10, 20].iter()).unwrap();
             let told = (
                 String::from_utf8(list.body).unwrap(),
                 list.count,
@@ -110,10 +127,12 @@ mod tests {
             );
             assert_eq!(told, (body.to_owned(), count, is_whole), "{most}");
         }
-        let empty = fitting_within(2, std::iter::empty::<u8>()).unwrap();
+        let empty = fitting_within(2, b"", std::iter::empty::<u8>()).unwrap();
         assert_eq!(
             (empty.body.as_slice(), empty.is_whole),
             (b"[]".as_slice(), true)
         );
+        let behind = fitting_within(20, b"{\"of\":", [10, 20].iter()).unwrap();
+        assert_eq!(behind.body.as_slice(), b"{\"of\":[10,20]");
     }
 }

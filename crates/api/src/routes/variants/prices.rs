@@ -14,7 +14,6 @@ use lessor_domain::services::pricing::{
     PricedVariant, Prices, TermPrice,
 };
 use serde::{Deserialize, Serialize};
-use serde_json::value::RawValue;
 use utoipa::ToSchema;
 
 use super::ProductVariantRecord;
@@ -24,7 +23,7 @@ use crate::idempotency::Call;
 use crate::request::{Body, List, Lookup, Plain as _, QueryParams, Segment};
 use crate::state::journal::Shows;
 use crate::state::pricing_summaries::{Summary, SummaryKey};
-use crate::wire::size::{aside, fitting};
+use crate::wire::size::{aside, fitting, fitting_behind};
 use crate::wire::{DecimalString, JSON, MoneyText, ProductLookup, TermId, VariantLookup};
 
 /// How long a caller may keep a price.
@@ -175,14 +174,35 @@ pub(super) struct FetchProductVariantsBody {
 }
 
 /// Variants that were asked for.
-#[derive(Debug, Serialize, ToSchema)]
-#[serde(rename_all = "camelCase")]
+#[derive(ToSchema)]
+#[schema(rename_all = "camelCase")]
+#[expect(
+    dead_code,
+    reason = "an answer is written record by record, up to as many bytes as it may have"
+)]
 pub(super) struct FetchedProductVariants {
     /// Those that were found, each with `pricing`, in the order asked for.
-    #[schema(value_type = Vec<ProductVariantRecord>)]
-    results: Box<RawValue>,
+    results: Vec<ProductVariantRecord>,
     /// The ids of the others.
     not_found: Vec<String>,
+}
+
+impl FetchedProductVariants {
+    /// The answer.
+    ///
+    /// # Errors
+    /// 400 when it would be too large.
+    fn json(
+        results: impl Iterator<Item = ProductVariantRecord>,
+        not_found: &[String],
+    ) -> Result<Vec<u8>, ApiError> {
+        let results = fitting_behind(b"{\"results\":", results)?;
+        let mut body = results.whole("ids", "ask for fewer variants at once")?;
+        body.extend_from_slice(b",\"notFound\":");
+        serde_json::to_writer(&mut body, not_found).map_err(ApiError::internal)?;
+        body.push(b'}');
+        Ok(body)
+    }
 }
 
 /// Fetch several variants with their prices.
@@ -213,13 +233,7 @@ pub(super) async fn fetch_product_variants(
         let body = aside(found.len(), move || {
             let records = found.iter();
             let records = records.map(|priced| ProductVariantRecord::priced(priced, mode));
-            let results = fitting(records)?.whole("ids", "ask for fewer variants at once")?;
-            let results = String::from_utf8(results).map_err(ApiError::internal)?;
-            let fetched = FetchedProductVariants {
-                results: RawValue::from_string(results).map_err(ApiError::internal)?,
-                not_found: wanted.missing(&found),
-            };
-            serde_json::to_vec(&fetched).map_err(ApiError::internal)
+            FetchedProductVariants::json(records, &wanted.missing(&found))
         })
         .await?;
         Ok(shows.told_of(HttpResponse::Ok().content_type(JSON).body(body)))

@@ -32,8 +32,8 @@ pub(super) use self::billing::BillingRow;
 pub(super) use self::checkout::CheckoutRow;
 pub(super) use self::deposit::DepositRow;
 pub(super) use self::item::ItemRow;
-use self::part::parts;
 pub(in crate::postgres) use self::part::{Column, Part};
+use self::part::{Pieces, Written, parts};
 pub(super) use self::return_::ReturnRow;
 pub(super) use self::shipment::ShipmentRow;
 pub(super) use self::wait::WaitRow;
@@ -73,7 +73,7 @@ type Found = (
 );
 
 /// What the database gives of it.
-type Whole = (
+type Columns = (
     AsSelect<CheckoutRow, Pg>,
     Column<ApplicationRow>,
     Column<WaitRow>,
@@ -85,17 +85,20 @@ type Whole = (
 );
 
 /// Each checkout with its parts, of this owner's.
-fn whole(owner: i64) -> Whole {
-    (
-        CheckoutRow::as_select(),
-        application(owner),
-        wait(owner),
-        deposit(owner),
-        billing(owner),
-        shipment(owner),
-        return_(owner),
-        items(owner),
-    )
+fn whole(owner: i64) -> Written<Columns> {
+    static PIECES: Pieces = Pieces::new();
+    Written::new(&PIECES, owner, || {
+        (
+            CheckoutRow::as_select(),
+            application(owner),
+            wait(owner),
+            deposit(owner),
+            billing(owner),
+            shipment(owner),
+            return_(owner),
+            items(owner),
+        )
+    })
 }
 
 /// A checkout as it is kept.
@@ -197,8 +200,8 @@ pub(super) async fn get_with_decision(
     Ok(Some((restore(found)?, decided)))
 }
 
-/// The ids of the checkouts that the query finds, in its order. A page is found by them, since of a part of a list whose
-/// length the database is told later it plans to join more than it shows.
+/// The ids of the checkouts that the query finds, in its order. A page is found by them: the parts of what an offset skips
+/// would be read as well.
 pub(super) async fn ids(
     mut connection: &AsyncPgConnection,
     query: Query<'_>,
