@@ -72,6 +72,7 @@ mod url;
 mod variants;
 mod version;
 mod webhook_endpoints;
+mod written;
 
 pub use backup::{BackupError, BackupSummary};
 pub use connect::place_of;

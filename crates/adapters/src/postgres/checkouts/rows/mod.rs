@@ -32,8 +32,8 @@ pub(super) use self::billing::BillingRow;
 pub(super) use self::checkout::CheckoutRow;
 pub(super) use self::deposit::DepositRow;
 pub(super) use self::item::ItemRow;
+use self::part::parts;
 pub(in crate::postgres) use self::part::{Column, Part};
-use self::part::{Pieces, Written, parts};
 pub(super) use self::return_::ReturnRow;
 pub(super) use self::shipment::ShipmentRow;
 pub(super) use self::wait::WaitRow;
@@ -45,6 +45,7 @@ use crate::postgres::schema::{
     checkout_applications, checkout_billing, checkout_deposits, checkout_items, checkout_returns,
     checkout_shipments, checkout_waits, checkouts,
 };
+use crate::postgres::written::{Pieces, Written};
 
 /// Checkouts to be read. Every read of whole checkouts is of this one type: to the
 /// compiler each new type of statement over this many columns costs many seconds.
