@@ -1,7 +1,6 @@
 //! How organizations decide about credit, and what was decided.
 
 use async_trait::async_trait;
-use diesel::dsl::array;
 use diesel::pg::Pg;
 use diesel::prelude::*;
 use diesel::sql_types::Record;
@@ -15,7 +14,7 @@ use lessor_domain::time::Timestamp;
 use uuid::Uuid;
 
 use super::PgUnitOfWork;
-use super::checkouts::Column;
+use super::checkouts::{Column, sent};
 use super::decode::{Place, row_count};
 use super::encode::{text, text_if, texts};
 use super::endpoints::EndpointRow;
@@ -227,7 +226,7 @@ pub(super) fn latest_of_checkout(owner: i64) -> Column<QualificationRow> {
         .order(qualifications::sequence.desc())
         .limit(1)
         .select(columns.into_sql::<Record<_>>());
-    Box::new(array(latest))
+    Box::new(sent(latest))
 }
 
 /// The latest decision for each of the checkouts that has one.

@@ -23,7 +23,6 @@ use lessor_domain::pricing::{Rate, RateCard, quote};
 use serde_json::Value;
 use uuid::Uuid;
 
-use super::records;
 use crate::spec::{Bind, Card};
 
 pub(super) type Pool = deadpool::Pool<AsyncPgConnection>;
@@ -161,7 +160,6 @@ fn read(value: PgValue<'_>) -> deserialize::Result<()> {
         1082 => of::<Date, NaiveDate>(value),
         1184 => of::<Timestamptz, DateTime<Utc>>(value),
         1700 => of::<Numeric, BigDecimal>(value),
-        2287 => records::read(value.as_bytes()),
         2950 => of::<SqlUuid, Uuid>(value),
         3802 => of::<Jsonb, Value>(value),
         other => Err(format!("no value of the type {other} is read").into()),

@@ -29,7 +29,7 @@ pub(super) use self::queues::{
     attention, owners_billed, owners_ending, owners_lapsing, owners_silent, owners_unbilled,
     owners_under_way, owners_untouched, states,
 };
-pub(super) use self::rows::Column;
+pub(super) use self::rows::{Column, sent};
 use super::PgUnitOfWork;
 use super::credit::latest;
 use super::decode::Place;
@@ -54,24 +54,29 @@ struct Wish {
     term: Option<LeaseTermPubId>,
 }
 
-/// The customer's checkouts of the variant and term that have not ended: those that are leases, or those that are
-/// none yet. Each goes by an index of its own, which a condition over both would not imply.
-fn open_ones<'a>(wish: Wish, are_leased: bool) -> rows::Query<'a> {
+/// The customer's checkout of the variant and term that has not ended: one that is a lease, or one that is none yet. Each
+/// goes by an index of its own, which a condition over both would not imply.
+async fn find_open(
+    connection: &AsyncPgConnection,
+    wish: Wish,
+    is_leased: bool,
+) -> Result<Option<Checkout>, StoreError> {
+    let owner = wish.scope.organization_id.get();
     let open = checkouts::table
-        .filter(checkouts::organization_id.eq(wish.scope.organization_id.get()))
+        .filter(checkouts::organization_id.eq(owner))
         .filter(checkouts::mode.eq(wish.scope.mode.as_str()))
         .filter(checkouts::customer_id.eq(wish.customer.as_uuid()))
         .filter(checkouts::variant_id.eq(wish.variant.as_uuid()))
         .filter(checkouts::term_id.is_not_distinct_from(wish.term.map(|term| term.as_uuid())))
         .filter(not(checkouts::is_ended))
         .order((checkouts::created_at.desc(), checkouts::id.desc()))
-        .limit(1)
         .into_boxed();
-    if are_leased {
+    let open = if is_leased {
         open.filter(checkouts::is_leased)
     } else {
         open.filter(not(checkouts::is_leased))
-    }
+    };
+    rows::load_one(connection, owner, open).await
 }
 
 async fn find_by_external_order(
@@ -79,11 +84,11 @@ async fn find_by_external_order(
     scope: Scope,
     id: &ExternalId,
 ) -> Result<Option<Checkout>, StoreError> {
+    let owner = scope.organization_id.get();
     let of_order = checkouts::table
-        .filter(checkouts::organization_id.eq(scope.organization_id.get()))
+        .filter(checkouts::organization_id.eq(owner))
         .filter(checkouts::mode.eq(scope.mode.as_str()))
         .filter(checkouts::external_order_id.eq(id.as_str().to_owned()));
-    let owner = scope.organization_id.get();
     rows::load_one(connection, owner, of_order.into_boxed()).await
 }
 
@@ -175,7 +180,6 @@ impl CheckoutStore for PgUnitOfWork {
             variant: checkout.variant_id,
             term: checkout.term.map(|term| term.id),
         };
-        let owner = self.owner();
         for _ in 0..INSERT_TRIES {
             let connection = self.connection()?;
             if write::insert(connection, checkout, page_tokens).await? {
@@ -190,7 +194,7 @@ impl CheckoutStore for PgUnitOfWork {
             let is_same = |known: &Checkout| known.is_for(wish.customer, wish.variant, wish.term);
             let existing = match of_order.filter(is_same) {
                 Some(existing) => Some(existing),
-                None => rows::load_one(connection, owner, open_ones(wish, false)).await?,
+                None => find_open(connection, wish, false).await?,
             };
             if let Some(existing) = existing {
                 return Ok(InsertedCheckout::Existing(Box::new(existing)));
@@ -334,10 +338,9 @@ impl CheckoutStore for PgUnitOfWork {
             variant,
             term,
         };
-        let owner = self.owner();
         let connection: &AsyncPgConnection = self.connection()?;
-        let [begun, leased] = [false, true]
-            .map(|are_leased| rows::load_one(connection, owner, open_ones(wish, are_leased)));
+        let [begun, leased] =
+            [false, true].map(|are_leased| find_open(connection, wish, are_leased));
         let (begun, leased) = join(begun, leased).await;
         let (begun, leased) = (begun?, leased?);
         Ok(begun.or(leased))

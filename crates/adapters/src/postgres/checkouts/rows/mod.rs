@@ -33,7 +33,7 @@ pub(super) use self::checkout::CheckoutRow;
 pub(super) use self::deposit::DepositRow;
 pub(super) use self::item::ItemRow;
 use self::part::parts;
-pub(in crate::postgres) use self::part::{Column, Part};
+pub(in crate::postgres) use self::part::{Column, Part, sent};
 pub(super) use self::return_::ReturnRow;
 pub(super) use self::shipment::ShipmentRow;
 pub(super) use self::wait::WaitRow;

@@ -4,10 +4,10 @@
 //! join: for one checkout that takes it 1.4 times as long.
 
 use diesel::deserialize::{self, FromStaticSqlRow};
-use diesel::dsl::SqlTypeOf;
+use diesel::dsl::{IntoArrayExpression, SqlTypeOf, array};
 use diesel::pg::Pg;
 use diesel::prelude::*;
-use diesel::sql_types::{Array, Record};
+use diesel::sql_types::{Array, Record, SingleValue};
 
 use crate::postgres::schema::checkouts;
 
@@ -42,6 +42,23 @@ where
     }
 }
 
+#[diesel::declare_sql_function]
+extern "SQL" {
+    /// The list as bytes, in the form in which it would be sent: whoever reads them finds the list. A cluster's coordinator
+    /// hands on bytes, and cannot take in a list of records that no type was made for.
+    fn array_send<T: SingleValue>(list: Array<T>) -> Array<T>;
+}
+
+/// The list of these records, as a column.
+pub(in crate::postgres) fn sent<ST, Q>(records: Q) -> array_send<Record<ST>, array<Record<ST>, Q>>
+where
+    ST: 'static,
+    Record<ST>: SingleValue,
+    Q: IntoArrayExpression<Record<ST>>,
+{
+    array_send(array(records))
+}
+
 /// The SQL type of what the row is read from.
 type Columns<R> = SqlTypeOf<<R as Selectable<Pg>>::SelectExpression>;
 
@@ -60,7 +77,7 @@ macro_rules! parts {
                 .filter($table::checkout_id.eq(checkouts::id))
                 $(.order($table::$order))?
                 .select(columns.into_sql::<diesel::sql_types::Record<_>>());
-            Box::new(diesel::dsl::array(rows))
+            Box::new(sent(rows))
         }
     )*};
 }
