@@ -1,6 +1,7 @@
 //! The limits: the least that could answer the same bytes. A process of its own, so that what it takes of the
 //! processor can be told from what whoever measures takes.
 
+mod records;
 mod replay;
 mod select;
 

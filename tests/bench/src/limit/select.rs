@@ -23,6 +23,7 @@ use lessor_domain::pricing::{Rate, RateCard, quote};
 use serde_json::Value;
 use uuid::Uuid;
 
+use super::records;
 use crate::spec::{Bind, Card};
 
 pub(super) type Pool = deadpool::Pool<AsyncPgConnection>;
@@ -150,6 +151,7 @@ fn read(value: PgValue<'_>) -> deserialize::Result<()> {
     // The types' numbers in the database's catalogue, which never change.
     match value.get_oid().get() {
         16 => of::<Bool, bool>(value),
+        17 if records::are_records(value.as_bytes()) => records::read(value.as_bytes()),
         17 => of::<Binary, Vec<u8>>(value),
         20 => of::<BigInt, i64>(value),
         23 => of::<Integer, i32>(value),
