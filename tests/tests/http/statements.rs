@@ -201,8 +201,6 @@ async fn lists_and_bulk_reads_take_as_many_statements_for_100_rows_as_for_one() 
         }
         let most = match name.as_str() {
             name if name.contains("bulk") => 2,
-            // What was decided about their credit too.
-            name if name.contains("checkouts") => 6,
             _ => 6,
         };
         assert!(

@@ -102,6 +102,7 @@ async fn page_of_states(
         SortOrder::Ascending => ("ASC", ">", (Timestamp::UNIX_EPOCH - EVER, Uuid::nil())),
         SortOrder::Descending => ("DESC", "<", (Timestamp::UNIX_EPOCH + EVER, Uuid::max())),
     };
+    let owner = scope.organization_id.get();
     let (from, id) = after.map_or(bound, |cursor| (cursor.created_at, cursor.id));
     let merged = sql::<Bool>(
         "checkouts.id = ANY (ARRAY( \
@@ -112,7 +113,7 @@ async fn page_of_states(
         ") AS state (name) CROSS JOIN LATERAL ( \
             SELECT c.created_at, c.id FROM checkouts AS c WHERE c.organization_id = ",
     )
-    .bind::<BigInt, _>(scope.organization_id.get())
+    .bind::<BigInt, _>(owner)
     .sql(" AND c.mode = ")
     .bind::<Text, _>(scope.mode.as_str())
     .sql(" AND c.lifecycle = state.name AND (c.created_at, c.id) ")
@@ -133,11 +134,10 @@ async fn page_of_states(
     .bind::<BigInt, _>(offset)
     .sql("))");
     let query = checkouts::table
-        .filter(checkouts::organization_id.eq(scope.organization_id.get()))
+        .filter(checkouts::organization_id.eq(owner))
         .filter(checkouts::mode.eq(scope.mode.as_str()))
         .filter(merged)
         .into_boxed();
-    let owner = scope.organization_id.get();
     load(
         connection,
         owner,

@@ -13,7 +13,7 @@ use crate::postgres::schema::checkouts;
 
 /// What the rows of one table say of a checkout.
 #[derive(Debug)]
-pub(in crate::postgres) struct Part<R>(Vec<R>);
+pub(super) struct Part<R>(Vec<R>);
 
 impl<R> Part<R> {
     /// Its row, of a table that has one at most for each checkout.
