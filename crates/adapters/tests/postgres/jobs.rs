@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use super::leasing::wide;
-use super::support::{Patience, Shop};
+use super::support::{Patience, Shop, pool, skipped_on_a_cluster};
 
 const LEASE: Duration = Duration::from_secs(60);
 
@@ -256,6 +256,43 @@ async fn messages_that_somebody_handles_are_left_out() {
     let mut second = shop.begin().await;
     let rest = second.inbox().lock_waiting(now, 10).await.unwrap();
     assert_eq!(ids(&rest), ["evt_3"]);
+}
+
+/// How often the indexes of jobs were gone through, and how much was read in them.
+async fn read_by_index(shop: &Shop) -> (u64, u64) {
+    let sql = "SELECT sum(idx_scan) || ' ' || sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = 'jobs'";
+    let read = shop.test.query(sql).await.remove(0);
+    let (scans, rows) = read.split_once(' ').unwrap();
+    (scans.parse().unwrap(), rows.parse().unwrap())
+}
+
+#[tokio::test]
+async fn a_plan_that_was_made_when_there_were_no_jobs_reads_few_of_many() {
+    if skipped_on_a_cluster("a claim is planned each time") {
+        return;
+    }
+    let shop = Shop::open().await;
+    let now = shop.make.tick();
+    push(&shop, &[job(&shop, subject(&shop), now)]).await;
+    shop.test.query("DELETE FROM jobs; ANALYZE jobs").await;
+    let alone = pool(&shop.test, |settings| settings.max_connections = 1);
+    assert_eq!(claim(&alone, shop.reach(), now, 8).await, []);
+    let many: Vec<NewJob> = (0..400).map(|_| job(&shop, subject(&shop), now)).collect();
+    push(&shop, &many).await;
+    let (scans, rows) = read_by_index(&shop).await;
+    assert_eq!(claim(&alone, shop.reach(), now, 8).await.len(), 8);
+    // A session counts at the latest when it ends.
+    drop(alone);
+    let mut patience = Patience::new();
+    let read = loop {
+        let (again, read) = read_by_index(&shop).await;
+        // The claim looks for the first, and of each whether anything stands before it.
+        if again > scans + 8 {
+            break read - rows;
+        }
+        patience.spend("no job was looked for");
+    };
+    assert!(read < 100, "{read} rows were read");
 }
 
 #[tokio::test]

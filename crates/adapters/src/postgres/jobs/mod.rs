@@ -42,14 +42,40 @@ fn jobs(mut rows: Vec<JobRow>) -> Result<Vec<Job>, StoreError> {
     rows.into_iter().map(JobRow::into_job).collect()
 }
 
+/// How the jobs `e` are found that stand before the job `j`.
+#[derive(Clone, Copy)]
+enum Sought {
+    /// By a plan that is made for it.
+    Anew,
+    /// By a plan that is kept: [for one job at a time](FENCE), and by the index of subjects. It alone has this order, which
+    /// [`BY_INDEX`] lets nobody make by sorting. A plan that was made when there were none takes any index of the organization's
+    /// jobs for as good, and would read them all for each of them.
+    Kept,
+}
+
+impl Sought {
+    /// The subject's, and what stands behind the condition.
+    const fn by(self) -> (&'static str, &'static str) {
+        match self {
+            Self::Anew => ("e.subject_id = j.subject_id", ""),
+            // Told to be equal, they would have every order.
+            Self::Kept => (
+                "e.subject_id BETWEEN j.subject_id AND j.subject_id",
+                " ORDER BY e.subject_id OFFSET 0",
+            ),
+        }
+    }
+}
+
 /// The condition under which a job `j` that is to be done may be taken: nobody is at it, and nothing
 /// of its subject that is open stands before it, held jobs included, and dead ones unless it only
 /// lets go. Who finds the row locked leaves it to whoever is taking it; who finds it changed since
-/// the statement began looks at the condition again. With a [fence](FENCE) it is looked at for one job at a time.
+/// the statement began looks at the condition again.
 ///
 /// Which effects let go is the domain's to say, and of the binary that claims: so the statement lists
 /// them, and no row keeps what was true when it was pushed.
-fn takeable(fence: &str) -> String {
+fn takeable(sought: Sought) -> String {
+    let (of_subject, behind) = sought.by();
     let letting_go: Vec<String> = Effect::ALL
         .iter()
         .filter(|effect| effect.passes_dead())
@@ -59,10 +85,10 @@ fn takeable(fence: &str) -> String {
         "{IS_FREE} \
         AND NOT EXISTS (SELECT 1 FROM jobs AS e \
             WHERE e.organization_id = j.organization_id \
-                AND e.subject_kind = j.subject_kind AND e.subject_id = j.subject_id \
+                AND e.subject_kind = j.subject_kind AND {of_subject} \
                 AND e.sequence < j.sequence AND e.{IS_OPEN} \
                 AND e.effect NOT IN ({}) \
-                AND (e.state <> 'dead' OR j.effect NOT IN ({})){fence})",
+                AND (e.state <> 'dead' OR j.effect NOT IN ({})){behind})",
         holding_nothing_up(),
         letting_go.join(", ")
     )
@@ -94,7 +120,7 @@ RETURNING *";
 
 /// The first jobs of the organization `$2` that are to be claimed, locked.
 static CLAIM: LazyLock<String> = LazyLock::new(|| {
-    let takeable = takeable(FENCE);
+    let takeable = takeable(Sought::Kept);
     format!(
         "SELECT j.* FROM jobs AS j \
         WHERE j.organization_id = $2 AND j.state = 'pending' AND j.available_at <= $1 AND {takeable} \
@@ -105,7 +131,7 @@ static CLAIM: LazyLock<String> = LazyLock::new(|| {
 /// Takes them on a cluster, whose coordinator locks no rows that it has to look for by more than their table: one
 /// statement is handed to the organization's node whole.
 static CLAIM_ON_A_CLUSTER: LazyLock<String> = LazyLock::new(|| {
-    let takeable = takeable("");
+    let takeable = takeable(Sought::Anew);
     format!(
         "WITH taken AS MATERIALIZED (
             SELECT j.id FROM jobs AS j
@@ -126,7 +152,7 @@ pub(super) static OWNERS_DUE: Question = Question {
 };
 
 fn owners_due() -> String {
-    let takeable = takeable(FENCE);
+    let takeable = takeable(Sought::Kept);
     let is_late = "state = 'pending' AND available_at <= $1";
     let more = FEW.saturating_add(1);
     format!(
@@ -156,7 +182,7 @@ fn owners_due() -> String {
 
 /// The coordinator of a cluster has no statement that asks again and again.
 fn owners_due_of_a_cluster() -> String {
-    let takeable = takeable("");
+    let takeable = takeable(Sought::Anew);
     format!(
         "SELECT DISTINCT j.organization_id FROM jobs AS j \
         WHERE j.state = 'pending' AND j.available_at <= $1 AND {takeable} ORDER BY 1"
@@ -166,7 +192,7 @@ fn owners_due_of_a_cluster() -> String {
 /// Takes the first job of the organization about the subject. Which rows are its the index says, whatever else there is: it is
 /// planned anew each time, which is seldom.
 static CLAIM_OF: LazyLock<String> = LazyLock::new(|| {
-    let (takeable, aside) = (takeable(""), holding_nothing_up());
+    let (takeable, aside) = (takeable(Sought::Anew), holding_nothing_up());
     format!(
         "WITH taken AS MATERIALIZED (
             SELECT j.id FROM jobs AS j

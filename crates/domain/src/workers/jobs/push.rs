@@ -8,7 +8,7 @@ use crate::customer::Customer;
 use crate::ids::{CustomerPubId, ProductPubId, ProductVariantPubId};
 use crate::ports::{
     Attempt, Doubt, Job, JobSubject, ProcessorCustomer, ProcessorProduct, ProcessorVariant,
-    StoreError,
+    StoreError, VariantSelection,
 };
 use crate::services::pricing::price_table;
 
@@ -107,11 +107,11 @@ impl JobRunner {
     ) -> Result<Option<ProcessorVariant>, Setback> {
         let organization_id = job.new.organization_id;
         let mut uow = self.view(job).await?;
-        let Some(variant) = uow.variants().get(organization_id, id).await? else {
-            return Ok(None);
-        };
-        let product = uow.products().get(organization_id, variant.product_id);
-        let Some(product) = product.await? else {
+        let wanted = VariantSelection::IdsWithArchived(vec![id]);
+        let mut found = (uow.variants())
+            .with_products(organization_id, &wanted)
+            .await?;
+        let Some((variant, product)) = found.pop() else {
             return Ok(None);
         };
         let (organization, terms) = uow
