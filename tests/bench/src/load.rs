@@ -40,7 +40,11 @@ pub(crate) struct Turn {
 }
 
 impl Turn {
-    fn new() -> anyhow::Result<Self> {
+    /// Nothing yet.
+    ///
+    /// # Errors
+    /// None, where the longest time can be told apart.
+    pub(crate) fn new() -> anyhow::Result<Self> {
         Ok(Self {
             answered: 0,
             refused: 0,

@@ -47,10 +47,8 @@ pub(crate) struct Ratio {
     pub(crate) p50: f64,
     pub(crate) p99: f64,
     /// At half of that rate, and of the limit at half of its own.
-    pub(crate) half_p50: f64,
-    pub(crate) half_p99: f64,
-    pub(crate) limit_half_p50: f64,
-    pub(crate) limit_half_p99: f64,
+    pub(crate) half: Tail,
+    pub(crate) limit_half: Tail,
     /// Statements of a request.
     pub(crate) statements: usize,
     /// Answers that were no success.
@@ -66,6 +64,42 @@ impl Ratio {
     /// The limit's processor time for each of ours.
     pub(crate) fn of_processor(&self) -> f64 {
         (self.limit_server + self.limit_database) / (self.server + self.database)
+    }
+}
+
+/// When answers came at half of the rate, in milliseconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+#[serde(rename_all = "camelCase")]
+pub(crate) struct Tail {
+    pub(crate) p50: f64,
+    /// That of the turn in the middle: what the machine does in one second, and not in the next, is in few of them.
+    pub(crate) p99: f64,
+    /// That of all turns as one.
+    pub(crate) p99_of_all: f64,
+}
+
+impl Tail {
+    /// How much later the slowest of a hundred came than the one in the middle.
+    pub(crate) fn ratio(self) -> f64 {
+        self.p99 / self.p50.max(1e-3)
+    }
+
+    /// Of turns, all of one length.
+    ///
+    /// # Errors
+    /// There are none.
+    fn of(turns: &[Turn]) -> anyhow::Result<Self> {
+        let mut all = Turn::new()?;
+        for turn in turns {
+            all.add(turn)?;
+        }
+        let mut slowest: Vec<f64> = turns.iter().map(|turn| turn.millis(99.0)).collect();
+        slowest.sort_by(f64::total_cmp);
+        Ok(Self {
+            p50: all.millis(50.0),
+            p99: *slowest.get(slowest.len() / 2).context("no turn at half")?,
+            p99_of_all: all.millis(99.0),
+        })
     }
 }
 
@@ -125,6 +159,8 @@ pub(crate) struct Asked<'a> {
     source: Source<'a>,
     pub(crate) turn: Option<Turn>,
     pub(crate) spent: Spent,
+    /// What came of it at half of the rate, turn by turn.
+    half: Vec<Turn>,
 }
 
 impl<'a> Asked<'a> {
@@ -142,6 +178,7 @@ impl<'a> Asked<'a> {
             source,
             turn: None,
             spent: Spent::default(),
+            half: Vec::new(),
         })
     }
 
@@ -165,9 +202,18 @@ impl<'a> Asked<'a> {
     }
 
     /// Asks for so long at half of the rate that it was asked at.
-    async fn at_half(&mut self, seconds: f64) -> anyhow::Result<Turn> {
+    async fn at_half(&mut self, seconds: f64) -> anyhow::Result<()> {
         let rate = self.turn.as_ref().context("no turn")?.rate();
-        self.ask(seconds, Some(rate / 2.0)).await
+        let turn = self.ask(seconds, Some(rate / 2.0)).await?;
+        self.half.push(turn);
+        Ok(())
+    }
+
+    /// How many were answered otherwise than they should be.
+    fn refused(&self) -> u64 {
+        (self.turn.iter().chain(&self.half))
+            .map(|turn| turn.refused)
+            .sum()
     }
 
     /// Asks for so long, as fast as answers come or so many times a second.
@@ -285,14 +331,15 @@ async fn one(
         .go(seconds * WARM_UP, true)
         .await
         .context("the limit")?;
+    let share = seconds / f64::from(TURNS);
     for _ in 0..TURNS {
-        let share = seconds / f64::from(TURNS);
         ours.go(share, false).await.context("ours")?;
         theirs.go(share, false).await.context("the limit")?;
     }
-    let half = ours.at_half(seconds).await.context("the tail")?;
-    let limit_half = theirs.at_half(seconds).await;
-    let limit_half = limit_half.context("the limit's tail")?;
+    for _ in 0..TURNS {
+        ours.at_half(share).await.context("the tail")?;
+        theirs.at_half(share).await.context("the limit's tail")?;
+    }
     if !repeats {
         prepared.ours.start = ours.source.numbers.start;
         prepared.theirs.start = theirs.source.numbers.start;
@@ -308,6 +355,8 @@ async fn one(
             theirs.source.numbers.start
         );
     }
+    let refused = ours.refused() + theirs.refused();
+    let (half, limit_half) = (Tail::of(&ours.half)?, Tail::of(&theirs.half)?);
     let (our_turn, their_turn) = (
         ours.turn.context("no turn")?,
         theirs.turn.context("no turn")?,
@@ -328,12 +377,10 @@ async fn one(
         limit_database,
         p50: our_turn.millis(50.0),
         p99: our_turn.millis(99.0),
-        half_p50: half.millis(50.0),
-        half_p99: half.millis(99.0),
-        limit_half_p50: limit_half.millis(50.0),
-        limit_half_p99: limit_half.millis(99.0),
+        half,
+        limit_half,
         statements: prepared.statements,
-        refused: our_turn.refused + their_turn.refused + half.refused + limit_half.refused,
+        refused,
     })
 }
 

@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use crate::busy::{Beside, LEASES};
 use crate::growth::Cost;
-use crate::measure::Ratio;
+use crate::measure::{Ratio, Tail};
 use crate::outbox::{AWAY, Throughput};
 use crate::resources::Resources;
 
@@ -147,7 +147,7 @@ impl Report {
                 "CPU ratio",
                 "p50 ms",
                 "p99 ms",
-                "At half: p50, p99 ms",
+                "At half: p50, p99 (of all turns) ms",
                 "Limit's",
                 "Tail ≤ 5, limit's",
                 "Goal",
@@ -164,8 +164,7 @@ impl Report {
                 (false, true) => "by CPU",
                 (false, false) => "NO",
             };
-            let tail = it.half_p99 / it.half_p50.max(1e-3);
-            let limit_tail = it.limit_half_p99 / it.limit_half_p50.max(1e-3);
+            let (tail, limit_tail) = (it.half.ratio(), it.limit_half.ratio());
             let tail_holds = match (tail <= TAIL, tail <= limit_tail) {
                 (true, _) => "yes",
                 // So late is what does the least too: that is the machine.
@@ -187,12 +186,8 @@ impl Report {
                 format!("{processor:.2}"),
                 rounded(it.p50),
                 rounded(it.p99),
-                format!("{}, {}", rounded(it.half_p50), rounded(it.half_p99)),
-                format!(
-                    "{}, {}",
-                    rounded(it.limit_half_p50),
-                    rounded(it.limit_half_p99)
-                ),
+                at_half(it.half),
+                at_half(it.limit_half),
                 format!("{tail:.1}, {limit_tail:.1}: {tail_holds}"),
                 format!("{:.2} of {}", it.goal, it.limit),
                 holds.to_owned(),
@@ -286,6 +281,16 @@ impl Report {
         }
         table
     }
+}
+
+/// When answers came at half of the rate.
+fn at_half(tail: Tail) -> String {
+    format!(
+        "{}, {} ({})",
+        rounded(tail.p50),
+        rounded(tail.p99),
+        rounded(tail.p99_of_all)
+    )
 }
 
 /// Of what is read again while leases are made; none where nothing was measured.
