@@ -27,7 +27,7 @@ use super::decode::{Place, counted};
 use super::doors::Question;
 use super::encode::text;
 use super::error::store_error;
-use super::kept::{self, FENCE, Keep as _};
+use super::kept::{self, BY_INDEX, FENCE, Keep as _};
 use super::schema::{deliveries, webhook_endpoint_health as health};
 
 diesel::define_sql_function! {
@@ -79,8 +79,9 @@ FOR UPDATE SKIP LOCKED";
 /// It looks at the front of the queue alone. Where all of that is about one record, of which one is tried at a
 /// time, the rest waits behind it, and taking costs no more than with many.
 ///
-/// The first of a record is asked for by `min`, and those that were taken by an array: both lead to an
-/// index also where nobody has counted the rows of a queue that has just become long.
+/// The front and the first of a record are asked for in the order of one index, [which nobody may make by
+/// sorting](BY_INDEX), and those that were taken by an array: an index leads to them also where nobody has counted the rows
+/// of a queue that has just become long, or where it was counted when there were none.
 const CLAIM: &str = "\
 WITH front AS MATERIALIZED ( \
     SELECT id, subject_id, sequence, due_at FROM deliveries \
@@ -91,9 +92,10 @@ WITH front AS MATERIALIZED ( \
     SELECT d.id FROM deliveries AS d \
     WHERE d.organization_id = $3 AND d.id = ANY (ARRAY( \
         SELECT f.id FROM front AS f \
-        WHERE coalesce((SELECT min(e.sequence) FROM deliveries AS e \
+        WHERE coalesce((SELECT e.sequence FROM deliveries AS e \
             WHERE e.organization_id = $3 AND e.endpoint_id = $4 AND e.subject_id = f.subject_id \
-                AND e.status = 'pending' AND e.attempts = 0), f.sequence) >= f.sequence \
+                AND e.status = 'pending' AND e.attempts = 0 \
+            ORDER BY e.sequence LIMIT 1), f.sequence) >= f.sequence \
         ORDER BY f.due_at, f.sequence \
         LIMIT least($5, greatest(0, $6 - (SELECT count(*) FROM deliveries AS u \
             WHERE u.organization_id = $3 AND u.endpoint_id = $4 \
@@ -394,7 +396,11 @@ impl DeliveryStore for PgUnitOfWork {
         claim: DeliveryClaim,
     ) -> Result<Vec<Delivery>, StoreError> {
         let owner = self.owner();
-        let connection = self.connection()?;
+        let session = self.session()?;
+        if !session.is_of_a_cluster().await.map_err(store_error)? {
+            session.send_ahead(BY_INDEX);
+        }
+        let connection = session.connection();
         let mut queues = queues(connection, owner, now, claim).await?;
         queues.retain(|queue| queue.has_room(claim.per_endpoint));
         let mut waiting = u32::try_from(queues.len()).unwrap_or(u32::MAX);

@@ -46,3 +46,34 @@ pub(crate) async fn read_whole(
         patience.spend(&format!("{tables} were not read"));
     }
 }
+
+/// How many entries of the table's indexes are read by what is done over one connection, which goes through them that
+/// often at least.
+pub(crate) async fn entries_read(
+    test: &TestDatabase,
+    table: &str,
+    least: u64,
+    work: impl AsyncFnOnce(&PgDatabase),
+) -> u64 {
+    let sql = format!(
+        "SELECT sum(idx_scan) || ' ' || sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = '{table}'"
+    );
+    let read = async || -> (u64, u64) {
+        let read = test.query(&sql).await.remove(0);
+        let (scans, entries) = read.split_once(' ').unwrap();
+        (scans.parse().unwrap(), entries.parse().unwrap())
+    };
+    let before = read().await;
+    let alone = pool(test, |settings| settings.max_connections = 1);
+    work(&alone).await;
+    // A session counts at the latest when it ends.
+    drop(alone);
+    let mut patience = Patience::new();
+    loop {
+        let (scans, entries) = read().await;
+        if scans >= before.0 + least {
+            return entries - before.1;
+        }
+        patience.spend(&format!("{table} were not read"));
+    }
+}
