@@ -16,6 +16,8 @@ const WORKERS: [usize; 3] = [1, 2, 4];
 const JOBS: u32 = 3_000;
 /// How many jobs a worker has under way.
 const PLACES: i64 = 8;
+/// How many times a worker's places are filled before it is counted what it does.
+const ROUNDS: u32 = 10;
 /// What is not done within this time is not waited for.
 const PATIENCE: Duration = Duration::from_secs(60);
 /// After how long a provider answers that is asked over a line.
@@ -91,8 +93,12 @@ pub(crate) async fn measure(stage: &Stage, provider: Provider) -> anyhow::Result
         let running: Vec<Running> = (0..workers)
             .map(|_| stage.work(&settings))
             .collect::<Result<_, _>>()?;
-        // What they do at their start is done.
+        // What they do at their start is done, and with the first jobs all have the connections that they need.
         sleep(Duration::from_secs(3)).await;
+        let places = PLACES * i64::try_from(workers)?;
+        push(stage, u32::try_from(places)? * ROUNDS).await?;
+        left_of(stage, 0).await?;
+        forget(stage).await?;
         let database = stage.database_counted()?;
         let read = || -> anyhow::Result<_> {
             let mut spent = Vec::new();
@@ -108,13 +114,10 @@ pub(crate) async fn measure(stage: &Stage, provider: Provider) -> anyhow::Result
         let first = left_of(stage, i64::from(jobs) - 1).await?;
         let begun = Instant::now();
         // When the last are under way, not all places are taken any more.
-        let last = left_of(stage, PLACES * i64::try_from(workers)?).await?;
+        let last = left_of(stage, places).await?;
         let took = begun.elapsed().as_secs_f64();
         let left = left_of(stage, 0).await?;
-        stage
-            .sql
-            .batch_execute("delete from jobs where effect = 'pushVariant'")
-            .await?;
+        forget(stage).await?;
         let spent: Vec<_> = (read()?.into_iter().zip(before))
             .map(|(after, before)| after.since(before))
             .collect();
@@ -141,6 +144,12 @@ async fn left_of(stage: &Stage, so_many: i64) -> anyhow::Result<i64> {
         }
         sleep(Duration::from_millis(20)).await;
     }
+}
+
+/// Removes those that were done, and whatever is left.
+async fn forget(stage: &Stage) -> anyhow::Result<()> {
+    let sql = "delete from jobs where effect = 'pushVariant'";
+    Ok(stage.sql.batch_execute(sql).await?)
 }
 
 /// Jobs as the server writes them when variants change, in one statement.
