@@ -96,7 +96,8 @@ pub(crate) async fn measure(stage: &Stage, provider: Provider) -> anyhow::Result
         // What they do at their start is done, and with the first jobs all have the connections that they need.
         sleep(Duration::from_secs(3)).await;
         let places = PLACES * i64::try_from(workers)?;
-        push(stage, u32::try_from(places)? * ROUNDS).await?;
+        // Of others than are counted: one that is asked over a line knows them then.
+        push(stage, u32::try_from(places)? * ROUNDS, "desc").await?;
         left_of(stage, 0).await?;
         forget(stage).await?;
         let database = stage.database_counted()?;
@@ -109,7 +110,7 @@ pub(crate) async fn measure(stage: &Stage, provider: Provider) -> anyhow::Result
             Ok(spent)
         };
         let before = read()?;
-        push(stage, jobs).await?;
+        push(stage, jobs, "asc").await?;
         // From when the first is done: nobody told the workers that there are any.
         let first = left_of(stage, i64::from(jobs) - 1).await?;
         let begun = Instant::now();
@@ -152,12 +153,12 @@ async fn forget(stage: &Stage) -> anyhow::Result<()> {
     Ok(stage.sql.batch_execute(sql).await?)
 }
 
-/// Jobs as the server writes them when variants change, in one statement.
-async fn push(stage: &Stage, jobs: u32) -> anyhow::Result<()> {
+/// Jobs as the server writes them when variants change, in one statement: of the first of those, or of the last.
+async fn push(stage: &Stage, jobs: u32, order: &str) -> anyhow::Result<()> {
     let sql = format!(
         "insert into jobs (organization_id, id, effect, subject_kind, subject_id, mode, created_at, available_at, state)
          select organization_id, gen_random_uuid(), 'pushVariant', 'variant', id, 'sandbox', now(), now(), 'pending'
-         from product_variants where sku <> 'model' limit {jobs}"
+         from product_variants where sku <> 'model' order by id {order} limit {jobs}"
     );
     stage.sql.batch_execute(&sql).await?;
     Ok(())
