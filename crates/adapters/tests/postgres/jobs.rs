@@ -21,7 +21,7 @@ use tokio::task::JoinHandle;
 use uuid::Uuid;
 
 use super::leasing::wide;
-use super::scans::entries_read;
+use super::scans::rows_read;
 use super::support::{Patience, Shop, skipped_on_a_cluster};
 
 const LEASE: Duration = Duration::from_secs(60);
@@ -281,7 +281,7 @@ async fn a_claim_reads_few_of_many_where_there_was_one_when_they_were_counted() 
         push(&shop, &more).await;
     };
     // A claim looks for the first, and of each whether anything stands before it.
-    let read = entries_read(&shop.test, "jobs", 11, async |database| {
+    let read = rows_read(&shop.test, "jobs", 11, async |database| {
         more(300).await;
         // The plan is made, and kept.
         assert_eq!(claim(database, shop.reach(), now, 1).await.len(), 1);
@@ -289,7 +289,7 @@ async fn a_claim_reads_few_of_many_where_there_was_one_when_they_were_counted() 
         assert_eq!(claim(database, shop.reach(), now, 8).await.len(), 8);
     });
     let read = read.await;
-    assert!(read < 100, "{read} entries were read");
+    assert!(read < 100, "{read} rows were read");
 }
 
 #[tokio::test]

@@ -47,21 +47,22 @@ pub(crate) async fn read_whole(
     }
 }
 
-/// How many entries of the table's indexes are read by what is done over one connection, which goes through them that
-/// often at least.
-pub(crate) async fn entries_read(
+/// How many rows of the table, and entries of its indexes, are read by what is done over one connection, which goes through
+/// those that often at least.
+pub(crate) async fn rows_read(
     test: &TestDatabase,
     table: &str,
     least: u64,
     work: impl AsyncFnOnce(&PgDatabase),
 ) -> u64 {
     let sql = format!(
-        "SELECT sum(idx_scan) || ' ' || sum(idx_tup_read) FROM pg_stat_user_indexes WHERE relname = '{table}'"
+        "SELECT sum(i.idx_scan) || ' ' || sum(i.idx_tup_read) + min(t.seq_tup_read) \
+         FROM pg_stat_user_indexes i JOIN pg_stat_user_tables t USING (relid) WHERE t.relname = '{table}'"
     );
     let read = async || -> (u64, u64) {
         let read = test.query(&sql).await.remove(0);
-        let (scans, entries) = read.split_once(' ').unwrap();
-        (scans.parse().unwrap(), entries.parse().unwrap())
+        let (scans, rows) = read.split_once(' ').unwrap();
+        (scans.parse().unwrap(), rows.parse().unwrap())
     };
     let before = read().await;
     let alone = pool(test, |settings| settings.max_connections = 1);
@@ -70,9 +71,9 @@ pub(crate) async fn entries_read(
     drop(alone);
     let mut patience = Patience::new();
     loop {
-        let (scans, entries) = read().await;
+        let (scans, rows) = read().await;
         if scans >= before.0 + least {
-            return entries - before.1;
+            return rows - before.1;
         }
         patience.spend(&format!("{table} were not read"));
     }
