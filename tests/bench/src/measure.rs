@@ -72,7 +72,7 @@ impl Ratio {
 #[serde(rename_all = "camelCase")]
 pub(crate) struct Tail {
     pub(crate) p50: f64,
-    /// That of the turn in the middle: what the machine does in one second, and not in the next, is in few of them.
+    /// That of the turn in the middle: what the machine does in one of them, and not in most others, is not in it.
     pub(crate) p99: f64,
     /// That of all turns as one.
     pub(crate) p99_of_all: f64,
@@ -84,10 +84,10 @@ impl Tail {
         self.p99 / self.p50.max(1e-3)
     }
 
-    /// Of turns, all of one length.
+    /// Of turns that took the same time each.
     ///
     /// # Errors
-    /// There are none.
+    /// There are no turns.
     fn of(turns: &[Turn]) -> anyhow::Result<Self> {
         let mut all = Turn::new()?;
         for turn in turns {

@@ -80,8 +80,9 @@ FOR UPDATE SKIP LOCKED";
 /// time, the rest waits behind it, and taking costs no more than with many.
 ///
 /// The front and the first of a record are asked for in the order of one index, [which nobody may make by
-/// sorting](BY_INDEX), and those that were taken by an array: an index leads to them also where nobody has counted the rows
-/// of a queue that has just become long, or where it was counted when there were none.
+/// sorting](BY_INDEX), and those that were taken by an array: their indexes lead to them also where nobody has counted the
+/// rows of a queue that has just become long. Where they were counted when there were none, what was taken is looked for among
+/// all of the organization's, but not each of the front.
 const CLAIM: &str = "\
 WITH front AS MATERIALIZED ( \
     SELECT id, subject_id, sequence, due_at FROM deliveries \
@@ -397,6 +398,7 @@ impl DeliveryStore for PgUnitOfWork {
     ) -> Result<Vec<Delivery>, StoreError> {
         let owner = self.owner();
         let session = self.session()?;
+        // On a cluster no plan is kept.
         if !session.is_of_a_cluster().await.map_err(store_error)? {
             session.send_ahead(BY_INDEX);
         }

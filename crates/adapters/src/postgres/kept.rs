@@ -16,7 +16,8 @@ const FEW: usize = 8;
 pub(super) const FENCE: &str = " OFFSET 0";
 
 /// To the end of the transaction, in front of who asks what is due, or whose. Of rows that row security shows the planner
-/// expects so few that it would read and sort all that are due, to look at the first.
+/// expects so few that it would read and sort all that are due, to look at the first. What is asked for in the order of an index is read
+/// in that one then, however few rows there were when they were counted.
 pub(super) const BY_INDEX: &str = "SET LOCAL enable_seqscan = off; SET LOCAL enable_bitmapscan = off; \
                                    SET LOCAL enable_sort = off; SET LOCAL enable_incremental_sort = off";
 

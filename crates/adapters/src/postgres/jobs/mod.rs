@@ -48,20 +48,21 @@ enum Sought {
     /// By a plan that is made for it.
     Anew,
     /// By a plan that is kept: [for one job at a time](FENCE), and by the index of subjects. It alone has this order, which
-    /// [`BY_INDEX`] lets nobody make by sorting. A plan that was made when there were none takes any index of the organization's
+    /// [`BY_INDEX`] lets nobody make by sorting. A plan that was made by what was counted when there were none takes any index of the organization's
     /// jobs for as good, and would read them all for each of them.
     Kept,
 }
 
 impl Sought {
-    /// The subject's, and what stands behind the condition.
-    const fn by(self) -> (&'static str, &'static str) {
+    /// How the subject's are told, in which order, and what stands behind.
+    const fn by(self) -> (&'static str, &'static str, &'static str) {
         match self {
-            Self::Anew => ("e.subject_id = j.subject_id", ""),
+            Self::Anew => ("e.subject_id = j.subject_id", "", ""),
             // Told to be equal, they would have every order.
             Self::Kept => (
                 "e.subject_id BETWEEN j.subject_id AND j.subject_id",
-                " ORDER BY e.subject_id OFFSET 0",
+                " ORDER BY e.subject_id",
+                FENCE,
             ),
         }
     }
@@ -75,7 +76,7 @@ impl Sought {
 /// Which effects let go is the domain's to say, and of the binary that claims: so the statement lists
 /// them, and no row keeps what was true when it was pushed.
 fn takeable(sought: Sought) -> String {
-    let (of_subject, behind) = sought.by();
+    let (of_subject, order, fence) = sought.by();
     let letting_go: Vec<String> = Effect::ALL
         .iter()
         .filter(|effect| effect.passes_dead())
@@ -88,7 +89,7 @@ fn takeable(sought: Sought) -> String {
                 AND e.subject_kind = j.subject_kind AND {of_subject} \
                 AND e.sequence < j.sequence AND e.{IS_OPEN} \
                 AND e.effect NOT IN ({}) \
-                AND (e.state <> 'dead' OR j.effect NOT IN ({})){behind})",
+                AND (e.state <> 'dead' OR j.effect NOT IN ({})){order}{fence})",
         holding_nothing_up(),
         letting_go.join(", ")
     )
