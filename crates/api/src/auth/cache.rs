@@ -32,6 +32,12 @@ pub(crate) struct Found {
     until: Instant,
 }
 
+impl Found {
+    fn is_recent(&self) -> bool {
+        Instant::now() < self.until
+    }
+}
+
 /// Keys that were looked up a moment ago, with what their organizations say of them. Only keys that there
 /// are: one that is made a moment after it was tried works at once.
 #[derive(Clone)]
@@ -64,23 +70,24 @@ impl KeyCache {
         self.found.clear();
     }
 
-    /// Whether the key was found when it was last looked up here, however long ago.
-    pub(crate) fn knows(&self, hash: KeyHash) -> bool {
-        self.found.contains_key(&hash)
+    /// The key as it was found when it was last looked up here, however long ago.
+    pub(crate) fn known(&self, hash: KeyHash) -> Option<Arc<Found>> {
+        self.found.get(&hash)
     }
 
-    /// The key of this hash.
-    pub(crate) async fn find(
+    /// The key as it was found a moment ago.
+    pub(crate) fn recent(known: Option<Arc<Found>>) -> Option<Arc<Found>> {
+        let recent = known.filter(|found| found.is_recent())?;
+        HITS.with(|hits| hits.increment(1));
+        Some(recent)
+    }
+
+    /// The key of this hash, looked up.
+    pub(crate) async fn look_up(
         &self,
         database: &dyn Database,
         hash: KeyHash,
     ) -> Result<Option<Arc<Found>>, StoreError> {
-        if let Some(found) = self.found.get(&hash)
-            && Instant::now() < found.until
-        {
-            HITS.with(|hits| hits.increment(1));
-            return Ok(Some(found));
-        }
         metrics::counter!(KEY_CACHE, "result" => "miss").increment(1);
         let asked = Instant::now();
         // Whose the request is, the key is to say.

@@ -5,7 +5,7 @@ use std::cell::RefCell;
 use actix_web::HttpRequest;
 use actix_web::http::header::{AUTHORIZATION, HeaderValue};
 use lessor_domain::access::{KeyHash, KeyKind};
-use subtle::{Choice, ConstantTimeEq as _};
+use subtle::ConstantTimeEq as _;
 
 use super::keys::KeyText;
 
@@ -67,14 +67,11 @@ impl LastKey {
 /// Whether two texts are the same, in a time that only their lengths tell. By the word: each comparison is hidden from the
 /// compiler, and costs as much for a byte.
 fn is_same(one: &[u8], other: &[u8]) -> bool {
-    fn word(part: &[u8]) -> u64 {
-        let mut word = [0; WORD];
-        word[..part.len()].copy_from_slice(part);
-        u64::from_ne_bytes(word)
-    }
-    let words = one.chunks(WORD).zip(other.chunks(WORD));
-    let all = words.fold(Choice::from(1), |all, (one, other)| {
-        all & word(one).ct_eq(&word(other))
+    let (words, rest) = one.as_chunks::<WORD>();
+    let (other_words, other_rest) = other.as_chunks::<WORD>();
+    let words = words.iter().zip(other_words);
+    let all = words.fold(rest.ct_eq(other_rest), |all, (one, other)| {
+        all & u64::from_ne_bytes(*one).ct_eq(&u64::from_ne_bytes(*other))
     });
     one.len() == other.len() && bool::from(all)
 }

@@ -107,9 +107,12 @@ pub(crate) struct Connection<S: AsyncWrite + Unpin> {
     /// Whether it was told that what came is no request.
     is_refused: bool,
     /// Until when the first head, or the one that has begun, has to be there.
-    head: Option<Pin<Box<Sleep>>>,
+    head: Option<Instant>,
     /// Until when something has to come, where nothing is done.
-    silence: Option<Pin<Box<Sleep>>>,
+    silence: Option<Instant>,
+    /// Goes off at the one or the other. One for all requests of the connection: to put off what is set takes no lock, as setting
+    /// and taking back another for each does.
+    alarm: Pin<Box<Sleep>>,
     /// What is still to be written in the place of what was taken for written.
     out: Vec<u8>,
     /// Until when a refused client is listened to, and how much of what it sends.
@@ -130,8 +133,9 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
             under_way: UnderWay::default(),
             seen: 0,
             is_refused: false,
-            head: Some(Box::pin(sleep_until(head))),
+            head: Some(head),
             silence: None,
+            alarm: Box::pin(sleep_until(head)),
             out: Vec::new(),
             linger: None,
         }
@@ -208,6 +212,14 @@ impl<S: AsyncWrite + Unpin> Connection<S> {
         }
     }
 
+    /// Whether it is so late; if not, the connection is looked at again then.
+    fn poll_alarm(&mut self, cx: &mut Context<'_>, until: Instant) -> Poll<()> {
+        if self.alarm.deadline() != until {
+            self.alarm.as_mut().reset(until);
+        }
+        self.alarm.as_mut().poll(cx)
+    }
+
     /// Writes what is still to be written.
     fn poll_out(&mut self, cx: &mut Context<'_>) -> Poll<io::Result<()>> {
         while !self.out.is_empty() {
@@ -269,14 +281,14 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
         if !is_idle {
             self.head = None;
         } else if self.head.is_none() && buffer.filled().len() > before {
-            let until = Instant::now() + self.manner.head_timeout;
-            self.head = Some(Box::pin(sleep_until(until)));
+            self.head = Some(Instant::now() + self.manner.head_timeout);
         }
-        let is_late = match &mut self.head {
-            Some(head) => head.as_mut().poll(cx).is_ready(),
+        // Where something has come there is more to read, or the head is there.
+        let is_late = match self.head.filter(|_| read.is_pending()) {
+            Some(until) => self.poll_alarm(cx, until).is_ready(),
             None => false,
         };
-        if is_late && read.is_pending() {
+        if is_late {
             let head = format!("HTTP/1.1 408 Request Timeout\r\n{EMPTY}\r\n");
             self.head = None;
             self.is_refused = true;
@@ -288,8 +300,8 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncRead for Connection<S> {
         if !is_idle || read.is_ready() {
             self.silence = None;
         }
-        let is_forgotten = match &mut self.silence {
-            Some(silence) => silence.as_mut().poll(cx).is_ready(),
+        let is_forgotten = match self.silence {
+            Some(until) => self.poll_alarm(cx, until).is_ready(),
             None => false,
         };
         if is_forgotten {
@@ -338,9 +350,9 @@ impl<S: AsyncRead + AsyncWrite + Unpin> AsyncWrite for Connection<S> {
             ready!(self.poll_linger(cx));
         } else if !self.under_way.is_any() && self.head.is_none() {
             let until = Instant::now() + self.manner.silence;
-            let silence = self.silence.insert(Box::pin(sleep_until(until)));
+            self.silence = Some(until);
             // Nothing else may have the connection looked at again.
-            let _ = silence.as_mut().poll(cx);
+            let _ = self.poll_alarm(cx, until);
         }
         Poll::Ready(Ok(()))
     }

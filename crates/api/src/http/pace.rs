@@ -66,12 +66,11 @@ impl Taking {
         cx: &mut Context<'_>,
         written: Poll<io::Result<usize>>,
     ) -> Poll<io::Result<usize>> {
-        let now = Instant::now();
         let is_too_slow = match &written {
-            Poll::Ready(Ok(count)) => !self.took(*count, now),
+            Poll::Ready(Ok(count)) => !self.took(*count, Instant::now),
             Poll::Ready(Err(_)) => false,
             Poll::Pending => {
-                let until = self.pauses(now);
+                let until = self.pauses(Instant::now());
                 let alarm = || Box::pin(sleep_until(until));
                 let alarm = self.alarm.get_or_insert_with(alarm);
                 alarm.as_mut().poll(cx).is_ready()
@@ -89,10 +88,10 @@ impl Taking {
         *self.paused.get_or_insert(now) + self.pace.pause
     }
 
-    /// Notes that it took something. Whether it was enough for the time is answered.
-    fn took(&mut self, count: usize, now: Instant) -> bool {
+    /// Notes that it took something, which takes the time where it was waited for. Whether it was enough for that is answered.
+    fn took(&mut self, count: usize, now: impl FnOnce() -> Instant) -> bool {
         if let Some(since) = self.paused.take() {
-            let pause = now.saturating_duration_since(since);
+            let pause = now().saturating_duration_since(since);
             self.waited = self.waited.saturating_add(pause);
             self.alarm = None;
         }
@@ -127,7 +126,7 @@ mod tests {
                 assert_eq!(taking.pauses(now), now + PACE.pause);
             }
             now += Duration::from_secs(pause);
-            taking.took(count, now)
+            taking.took(count, || now)
         });
         judged.collect()
     }
@@ -149,7 +148,7 @@ mod tests {
         let mut taking = Taking::new(PACE);
         let begin = Instant::now();
         for hours in 0..10 {
-            assert!(taking.took(1, begin + Duration::from_secs(hours * 3_600)));
+            assert!(taking.took(1, || begin + Duration::from_secs(hours * 3_600)));
         }
         assert!(!taking.is_paused());
     }
@@ -162,7 +161,7 @@ mod tests {
         assert_eq!(taking.pauses(begin + Duration::from_secs(10)), until);
         assert!(taking.is_paused());
         let later = begin + Duration::from_secs(29);
-        assert!(taking.took(1, later) && !taking.is_paused());
+        assert!(taking.took(1, || later) && !taking.is_paused());
         assert_eq!(taking.pauses(later), later + PACE.pause);
     }
 }

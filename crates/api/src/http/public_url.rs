@@ -19,6 +19,11 @@ impl PublicUrl {
         &self.0
     }
 
+    /// The same in memory of its own: each request counts who has it, and threads that count in one place wait for each other.
+    pub(crate) fn apart(&self) -> Self {
+        Self(Arc::from(&*self.0))
+    }
+
     /// The address, shared.
     pub(crate) fn shared(&self) -> Arc<str> {
         Arc::clone(&self.0)

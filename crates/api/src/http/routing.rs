@@ -98,10 +98,12 @@ pub(crate) fn operations(item: &PathItem) -> impl Iterator<Item = (Method, &Oper
 struct Group {
     /// How their paths begin, as far as they do alike.
     begin: String,
-    /// How they end, as far as they do alike.
+    /// How they end behind that, as far as they do alike.
     end: String,
     /// What stands between the slashes; none where that may be anything.
     parts: Vec<Option<String>>,
+    /// Whether that is one part alone, so that nothing else is open between how they begin and how they end.
+    is_open_once: bool,
     /// None: they have any, and their paths go on as they like.
     method: Option<Method>,
 }
@@ -110,14 +112,27 @@ impl Group {
     /// That of a path; without a method it is how others begin.
     fn of(path: &str, method: Option<Method>) -> Self {
         let (begin, _) = path.split_once('{').unwrap_or((path, ""));
-        let (_, end) = path.rsplit_once('}').unwrap_or(("", path));
+        let (_, end) = path.rsplit_once('}').unwrap_or_default();
         let part = |part: &str| (!part.contains('{')).then(|| part.to_owned());
+        let parts: Vec<Option<String>> = path.split('/').map(part).collect();
+        let open = parts.iter().filter(|part| part.is_none()).count();
         Self {
             begin: begin.to_owned(),
             end: method.as_ref().map_or("", |_| end).to_owned(),
-            parts: path.split('/').map(part).collect(),
+            parts,
+            is_open_once: open == 1 && method.is_some(),
             method,
         }
+    }
+
+    /// What stands between how its paths begin and how they end; none where a path does not, unless it is written otherwise.
+    fn between<'p>(&self, path: &'p str) -> Option<&'p str> {
+        let behind = path.strip_prefix(&*self.begin)?;
+        // That it ends with nothing is not looked for: see `scopes`.
+        if self.end.is_empty() {
+            return Some(behind);
+        }
+        behind.strip_suffix(&*self.end)
     }
 
     fn has(&self, path: &str) -> bool {
@@ -145,8 +160,12 @@ impl Guard for Group {
         let path = head.uri.path();
         let is_of_method = self.method.as_ref().is_none_or(|it| *it == head.method);
         // What has nearly all others seen to be others, before anything is taken apart.
-        let may_be = || path.starts_with(&self.begin) && path.ends_with(&self.end);
-        is_of_method && (may_be() || is_escaped(path)) && self.has(path)
+        is_of_method
+            && match self.between(path) {
+                Some(between) if self.is_open_once => memchr(b'/', between.as_bytes()).is_none(),
+                Some(_) => self.has(path),
+                None => is_escaped(path) && self.has(path),
+            }
     }
 }
 
@@ -193,17 +212,22 @@ impl Groups {
         }
     }
 
-    fn scope(mut self) -> Scope {
+    /// A scope for each of them, and one for what none of them has. Beside each other and in no scope of theirs, which would be
+    /// one more on each request's way; and one of no path at all is a text of no bytes that is nowhere in memory, to look whether a
+    /// path begins with which takes some processors (AVX-512) a tenth of a microsecond.
+    fn scopes<S>(mut self, around: impl Fn(Scope) -> S) -> impl Iterator<Item = S> {
         // Who may have any path comes last: nothing is asked behind whoever has a request.
         self.groups
             .sort_by_key(|(group, _)| group.begin.trim_end_matches('/') == self.prefix);
-        let groups = self.groups.into_iter();
-        groups.fold(web::scope(&self.prefix), |scope, (group, routes)| {
+        let scope = move || web::scope(&self.prefix);
+        let rest = around(scope());
+        let groups = self.groups.into_iter().map(move |(group, routes)| {
             let routes = |app: &mut web::ServiceConfig| {
                 routes.into_iter().for_each(|answers| answers(app));
             };
-            scope.service(web::scope("").guard(group).configure(routes))
-        })
+            around(scope().guard(group).configure(routes))
+        });
+        groups.chain([rest])
     }
 }
 
@@ -244,14 +268,16 @@ impl<'r> Routes<'r> {
         &mut self,
         prefix: &str,
         register: impl FnOnce(&mut Routes<'_>),
-        around: impl FnOnce(Scope) -> S,
+        around: impl Fn(Scope) -> S,
     ) -> &mut Self
     where
         S: HttpServiceFactory + 'static,
     {
         match &mut self.0 {
             To::App(app) => {
-                app.service(around(Groups::of(prefix, register).scope()));
+                for scope in Groups::of(prefix, register).scopes(around) {
+                    app.service(scope);
+                }
             }
             To::Groups(groups) => {
                 let scope = web::scope(prefix);
@@ -330,7 +356,7 @@ mod tests {
     fn register(routes: &mut Routes<'_>) {
         let around = DefaultHeaders::new().add((VARY, "toys"));
         routes
-            .scope("/v1", toys, |scope| scope.wrap(around))
+            .scope("/v1", toys, |scope| scope.wrap(around.clone()))
             .service(about);
     }
 

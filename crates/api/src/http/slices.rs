@@ -16,8 +16,8 @@ use crate::http::budget::{MemoryBudget, Share};
 pub(crate) const SLICE: usize = 16 * 1024;
 
 /// The same body, in slices where it is larger than one; none where the budget has no room for it. What
-/// others hold as well takes nothing of the budget.
-pub(crate) fn sliced(body: BoxBody, budget: &MemoryBudget) -> Option<BoxBody> {
+/// others hold as well takes nothing of the budget. Without a budget it has one of its own.
+pub(crate) fn sliced(body: BoxBody, budget: Option<&MemoryBudget>) -> Option<BoxBody> {
     let size = body.size();
     match size {
         BodySize::None => return Some(body),
@@ -30,7 +30,7 @@ pub(crate) fn sliced(body: BoxBody, budget: &MemoryBudget) -> Option<BoxBody> {
         Ok(bytes) => (BoxBody::new(()), bytes),
         Err(body) => (body, Bytes::new()),
     };
-    let mut share = budget.share();
+    let mut share = budget.map_or_else(|| MemoryBudget::default().share(), MemoryBudget::share);
     let own = if rest.is_unique() { rest.len() } else { 0 };
     share.hold(own).then(|| {
         BoxBody::new(Sliced {
@@ -92,7 +92,7 @@ mod tests {
     #[test]
     fn a_large_body_is_handed_out_in_slices_and_copied_by_none() {
         let text = Bytes::from(vec![b'x'; 3 * SLICE + 1]);
-        let body = sliced(BoxBody::new(text.clone()), &MemoryBudget::default()).unwrap();
+        let body = sliced(BoxBody::new(text.clone()), Some(&MemoryBudget::default())).unwrap();
         let length = u64::try_from(text.len()).unwrap();
         assert_eq!(body.size(), BodySize::Sized(length));
         let pieces = handed_out(body);
@@ -107,33 +107,33 @@ mod tests {
     fn other_bodies_are_as_they_were() {
         let budget = MemoryBudget::new(0);
         for length in [0, 1, SLICE] {
-            let body = sliced(BoxBody::new(vec![b'x'; length]), &budget).unwrap();
+            let body = sliced(BoxBody::new(vec![b'x'; length]), Some(&budget)).unwrap();
             let pieces = handed_out(body);
             let whole: Vec<u8> = pieces.iter().flatten().copied().collect();
             assert_eq!(whole, vec![b'x'; length]);
             assert!(pieces.len() < 2);
         }
         let none = BoxBody::new(actix_web::body::None::new());
-        let none = sliced(none, &budget).unwrap();
+        let none = sliced(none, Some(&budget)).unwrap();
         assert_eq!(none.size(), BodySize::None);
     }
 
     #[test]
     fn what_is_an_answers_own_takes_of_the_budget_until_it_is_gone() {
         let budget = MemoryBudget::new(10 * SLICE);
-        let own = || sliced(BoxBody::new(vec![b'x'; 6 * SLICE]), &budget);
+        let own = || sliced(BoxBody::new(vec![b'x'; 6 * SLICE]), Some(&budget));
         let first = own().unwrap();
         assert!(own().is_none());
         drop(first);
         let _second = own().unwrap();
         let text = Bytes::from(vec![b'x'; 6 * SLICE]);
         let of_all: Vec<_> = (0..10)
-            .map(|_| sliced(BoxBody::new(text.clone()), &budget))
+            .map(|_| sliced(BoxBody::new(text.clone()), Some(&budget)))
             .collect();
         assert!(of_all.iter().all(Option::is_some));
         let fixed = sliced(
             BoxBody::new(Bytes::from_static(&[b'x'; 6 * SLICE])),
-            &budget,
+            Some(&budget),
         );
         assert!(fixed.is_some());
     }

@@ -3,7 +3,6 @@
 use std::convert::Infallible;
 use std::future::{Future, Ready, ready};
 use std::marker::PhantomData;
-use std::sync::Arc;
 
 use actix_web::http::header::{CACHE_CONTROL, HeaderMap};
 use actix_web::http::uri::PathAndQuery;
@@ -12,7 +11,6 @@ use actix_web::{FromRequest, HttpMessage as _, HttpRequest, HttpResponse, dev};
 use async_trait::async_trait;
 use lessor_adapters::postgres::{LastCommit, Position};
 use lessor_domain::access::{Access, Permission};
-use lessor_domain::audit::Origin;
 use lessor_domain::ids::UserPubId;
 use lessor_domain::ports::{IdempotencyKey, StoreError, UnitOfWork};
 use lessor_domain::services::{Context, Error, UseCase};
@@ -410,13 +408,9 @@ fn call_of(request: &HttpRequest) -> Result<Call, ApiError> {
     // Without the layer that checks keys nobody passes.
     let caller = request.extensions().get::<Caller>().cloned();
     let Caller(access) = caller.ok_or_else(ApiError::unauthorized)?;
-    let origin = Sender::of(&state, request).named(Origin::of_key(&access));
+    let sender = Sender::of(&state, request);
     Ok(Call {
-        runner: Runner {
-            state,
-            access: Arc::clone(&access),
-            origin: Arc::new(origin),
-        },
+        runner: Runner::new(state, access, sender),
         method: request.method().clone(),
         uri: request.uri().clone(),
         idempotency_key: key_of(request)?,

@@ -1,6 +1,6 @@
 //! Units of work: begun, tried again, committed.
 
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 use lessor_domain::access::Access;
 use lessor_domain::audit::Origin;
@@ -11,7 +11,7 @@ use lessor_domain::services::{Context, Error, UseCase};
 use lessor_domain::time::Timestamp;
 
 use crate::auth::links::CheckoutPageLinks;
-use crate::state::AppState;
+use crate::state::{AppState, Sender};
 
 /// Runs units of work for somebody.
 #[derive(Clone, Debug)]
@@ -20,17 +20,34 @@ pub struct Runner {
     pub state: AppState,
     /// Who asks.
     pub access: Arc<Access>,
-    /// The same for the audit, and from where.
-    pub origin: Arc<Origin>,
+    /// From where.
+    sender: Sender,
+    /// Both for the audit, once somebody asks: who only reads does not.
+    origin: OnceLock<Origin>,
 }
 
 impl Runner {
+    /// Runs them for whoever this key is.
+    pub(super) const fn new(state: AppState, access: Arc<Access>, sender: Sender) -> Self {
+        Self {
+            state,
+            access,
+            sender,
+            origin: OnceLock::new(),
+        }
+    }
+
+    fn origin(&self) -> &Origin {
+        let named = || self.sender.named(Origin::of_key(&self.access));
+        self.origin.get_or_init(named)
+    }
+
     /// The context of a use case at this time.
     #[must_use]
     pub fn context(&self, now: Timestamp) -> Context<'_> {
         Context {
             access: &self.access,
-            origin: &self.origin,
+            origin: self.origin(),
             now,
             ids: &*self.state.engine.ids,
             entropy: &*self.state.engine.entropy,
@@ -63,7 +80,7 @@ impl Runner {
             .database
             .begin(organization.into())
             .await?;
-        if let Some(request_id) = &self.origin.request_id {
+        if let Some(request_id) = self.sender.request_id() {
             uow.asked_by(request_id);
         }
         Ok(uow)

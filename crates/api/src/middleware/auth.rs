@@ -14,7 +14,7 @@ use lessor_domain::ports::{KeyHolder, StoreError};
 use lessor_domain::time::Timestamp;
 
 use crate::auth::buckets::Standing;
-use crate::auth::cache::{Counted, Found};
+use crate::auth::cache::{Counted, Found, KeyCache};
 use crate::auth::given::GivenKey;
 use crate::http::error::ApiError;
 use crate::middleware::fallback::Matched;
@@ -119,13 +119,14 @@ async fn authenticate(
             .unproven(request)
             .settle(Err(ApiError::unauthorized()));
     };
+    let known = state.keys.known(hash);
     let found = match kind {
         // Everybody has the key: whoever asks is told by the address, before anything is looked up.
         KeyKind::Publishable => {
             counts.address = state.count_address(request)?;
-            in_force(state, hash).await?
+            in_force(state, hash, known).await?
         }
-        KeyKind::Secret if state.keys.knows(hash) => match in_force(state, hash).await {
+        KeyKind::Secret if known.is_some() => match in_force(state, hash, known).await {
             Ok(found) => found,
             // It was good until a moment ago.
             refused => state.unproven(request).settle(refused)?,
@@ -133,33 +134,43 @@ async fn authenticate(
         KeyKind::Secret => {
             let unproven = state.unproven(request);
             unproven.may_look_up()?;
-            unproven.settle(in_force(state, hash).await)?
+            unproven.settle(in_force(state, hash, None).await)?
         }
     };
     // The rate of a key that everybody has would be used up by anybody.
     if let (Some(limits), KeyKind::Secret) = (&state.limits, kind) {
         counts.key = Some(limits.check(found.holder.key.id)?);
     }
-    note_use(state, &found.holder, state.engine.clock.now());
     Ok(found)
 }
 
-/// The key of this hash.
+/// The key of this hash. That it is used is noted when it is looked up, which one in use is every few seconds.
 ///
 /// # Errors
 /// 401 for anything but a key that is in force now, 503 when it cannot be looked up.
-async fn in_force(state: &AppState, hash: KeyHash) -> Result<Arc<Found>, ApiError> {
+async fn in_force(
+    state: &AppState,
+    hash: KeyHash,
+    known: Option<Arc<Found>>,
+) -> Result<Arc<Found>, ApiError> {
+    let now = || state.engine.clock.now();
+    let valid = |found: &Arc<Found>| found.holder.key.is_valid_at(now());
+    if let Some(found) = KeyCache::recent(known) {
+        return Some(found)
+            .filter(valid)
+            .ok_or_else(ApiError::unauthorized);
+    }
     let found = state
         .keys
-        .find(&*state.reads, hash)
+        .look_up(&*state.reads, hash)
         .await
         .map_err(|error| match &error {
             StoreError::Unavailable(_) => ApiError::unavailable(Duration::from_secs(1), error),
             _ => ApiError::internal(error),
         })?;
-    found
-        .filter(|found| found.holder.key.is_valid_at(state.engine.clock.now()))
-        .ok_or_else(ApiError::unauthorized)
+    let found = found.filter(valid).ok_or_else(ApiError::unauthorized)?;
+    note_use(state, &found.holder, now());
+    Ok(found)
 }
 
 /// Notes that the key was used, now and then; the request does not wait for it.

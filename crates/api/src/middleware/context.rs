@@ -13,6 +13,7 @@ use actix_web::http::header::{self, HeaderMap, HeaderName, HeaderValue};
 use actix_web::http::{ConnectionType, Method, StatusCode};
 use actix_web::middleware::Next;
 use actix_web::{Error, HttpMessage as _, HttpResponse, ResponseError as _};
+use foldhash::fast::RandomState;
 use futures_util::FutureExt as _;
 use metrics::SharedString;
 use tokio::time::timeout;
@@ -94,10 +95,6 @@ pub async fn context(
         is_last: request
             .app_data::<Draining>()
             .is_some_and(Draining::has_begun),
-        memory: request
-            .app_data::<MemoryBudget>()
-            .cloned()
-            .unwrap_or_default(),
     };
     let Deadline(deadline) = request.app_data::<Deadline>().copied().unwrap_or_default();
     let deadline = deadline.saturating_add(held(request.path(), request.query_string()));
@@ -154,9 +151,10 @@ pub async fn context(
             Ok(response) => response.status(),
             Err(error) => error.as_response_error().status_code(),
         };
-        log(&route, status, started);
+        let took = started.elapsed();
+        log(&route, status, took);
         traces::end_request(status.as_u16());
-        record(&method, &route, status, started);
+        record(&method, &route, status, took);
         result
     }
     .instrument(span)
@@ -203,8 +201,8 @@ fn written(address: IpAddr) -> Arc<str> {
 }
 
 /// One line for each request. Whoever watches the process asks all the time, and is answered in silence.
-fn log(route: &str, status: StatusCode, started: Instant) {
-    let elapsed_ms = u64::try_from(started.elapsed().as_millis()).unwrap_or(u64::MAX);
+fn log(route: &str, status: StatusCode, took: Duration) {
+    let elapsed_ms = u64::try_from(took.as_millis()).unwrap_or(u64::MAX);
     let status = status.as_u16();
     if WATCHED.contains(&route) {
         tracing::debug!(status, elapsed_ms, "answered");
@@ -243,10 +241,10 @@ impl Counters {
 type Answer = (&'static str, Arc<str>, u16);
 
 thread_local! {
-    static COUNTERS: RefCell<HashMap<Answer, Counters>> = RefCell::default();
+    static COUNTERS: RefCell<HashMap<Answer, Counters, RandomState>> = RefCell::default();
 }
 
-fn record(method: &Method, route: &Arc<str>, status: StatusCode, started: Instant) {
+fn record(method: &Method, route: &Arc<str>, status: StatusCode, took: Duration) {
     // A method is the client's to invent; the label's values must stay few.
     let method = match *method {
         Method::GET => "GET",
@@ -264,7 +262,7 @@ fn record(method: &Method, route: &Arc<str>, status: StatusCode, started: Instan
             .entry((method, Arc::clone(route), status))
             .or_insert_with(|| Counters::new(method, route, status));
         counters.answered.increment(1);
-        counters.took.record(started.elapsed());
+        counters.took.record(took);
     });
 }
 
@@ -297,14 +295,13 @@ struct Envelope {
     cors: Option<Grant>,
     /// Whether nothing more is to be asked by the connection.
     is_last: bool,
-    memory: MemoryBudget,
 }
 
 impl Envelope {
     fn finish(&self, response: ServiceResponse<BoxBody>) -> ServiceResponse<BoxBody> {
         let (request, answer) = response.into_parts();
         let (head, body) = answer.into_parts();
-        let mut response = match sliced(body, &self.memory) {
+        let mut response = match sliced(body, request.app_data::<MemoryBudget>()) {
             Some(body) => ServiceResponse::new(request, head.set_body(body)),
             None => ServiceResponse::from_err(ApiError::crowded(), request),
         };

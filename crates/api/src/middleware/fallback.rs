@@ -42,7 +42,7 @@ struct Path {
 }
 
 /// A method that a path takes.
-#[derive(Debug)]
+#[derive(Clone, Debug)]
 struct Taken {
     method: Method,
     /// Whether it has query parameters. Its handler reads them then.
@@ -66,7 +66,11 @@ impl Taken {
 /// can only say what is documented. Where an address is of two paths, the one that names it is meant: `bulk` is no
 /// `{id}`.
 #[derive(Default)]
-pub struct RouteTable(Router<Arc<Path>>);
+pub struct RouteTable {
+    /// By addresses.
+    router: Router<Arc<Path>>,
+    paths: Vec<Arc<Path>>,
+}
 
 impl RouteTable {
     /// The operations of a description.
@@ -76,7 +80,24 @@ impl RouteTable {
         for (path, item) in &paths.paths {
             // Who browses is not told of methods.
             let told = operations(item).filter(|_| !is_for_browsers(path));
-            table.add(path, told.map(Taken::new).collect());
+            table.add(Path {
+                text: Arc::from(path.as_str()),
+                operations: told.map(Taken::new).collect(),
+            });
+        }
+        table
+    }
+
+    /// The same in memory of its own: each request counts who has its path, and threads that count in one place wait for each
+    /// other.
+    #[must_use]
+    pub(crate) fn apart(&self) -> Self {
+        let mut table = Self::default();
+        for path in &self.paths {
+            table.add(Path {
+                text: Arc::from(&*path.text),
+                operations: path.operations.clone(),
+            });
         }
         table
     }
@@ -89,21 +110,25 @@ impl RouteTable {
             has_query: true,
             is_public: false,
         });
-        self.add(path, taken.collect());
+        self.add(Path {
+            text: Arc::from(path),
+            operations: taken.collect(),
+        });
         self
     }
 
-    fn add(&mut self, path: &str, operations: Vec<Taken>) {
-        let text = Arc::from(path);
-        let added = self.0.insert(path, Arc::new(Path { text, operations }));
-        if let Err(error) = added {
+    fn add(&mut self, path: Path) {
+        let path = Arc::new(path);
+        if let Err(error) = self.router.insert(&*path.text, Arc::clone(&path)) {
             // Of what is missing here a method that no route takes is 404, no more.
-            tracing::error!(%error, path, "a route cannot be told from others");
+            tracing::error!(%error, path = &*path.text, "a route cannot be told from others");
+            return;
         }
+        self.paths.push(path);
     }
 
     fn find(&self, address: &str) -> Option<&Arc<Path>> {
-        self.0.at(address).ok().map(|found| found.value)
+        self.router.at(address).ok().map(|found| found.value)
     }
 }
 

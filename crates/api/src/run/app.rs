@@ -51,7 +51,7 @@ pub struct AppParts {
 
 /// What is said of the routes, by the first worker for all.
 #[derive(Clone, Default)]
-pub struct Said(Arc<OnceLock<(web::Data<RouteTable>, web::Data<Document>)>>);
+pub struct Said(Arc<OnceLock<(RouteTable, web::Data<Document>)>>);
 
 impl Said {
     fn of(
@@ -64,11 +64,12 @@ impl Said {
             let url = public_url.clone();
             let make = move || document(url.as_str(), routes);
             (
-                web::Data::new(RouteTable::from_paths(&paths)),
+                RouteTable::from_paths(&paths),
                 web::Data::new(Document::new(public_url.clone(), make)),
             )
         };
-        self.0.get_or_init(said).clone()
+        let (table, document) = self.0.get_or_init(said);
+        (web::Data::new(table.apart()), document.clone())
     }
 }
 
@@ -110,7 +111,7 @@ pub fn build(
     let mut app = app
         .app_data(table)
         .app_data(document)
-        .app_data(parts.public_url.clone())
+        .app_data(parts.public_url.apart())
         .app_data(parts.body_limits)
         .app_data(parts.memory.clone())
         .app_data(parts.deadline)

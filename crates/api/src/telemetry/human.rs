@@ -3,8 +3,9 @@
 //! As the library sets it. The library's own way writes a dozen styles where nothing shows any, and a time as seven numbers,
 //! which every request paid for.
 
-use std::fmt;
-use std::time::SystemTime;
+use std::cell::RefCell;
+use std::fmt::{self, Write as _};
+use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, SecondsFormat, Utc};
 use tracing::{Event, Level, Subscriber};
@@ -34,7 +35,7 @@ where
         // Of what the `log` crate was told, who said it is among what is said.
         let normalized = event.normalized_metadata();
         let metadata = normalized.as_ref().unwrap_or_else(|| event.metadata());
-        styled(&mut writer, DIM, &now())?;
+        LAST.with_borrow_mut(|last| styled(&mut writer, DIM, last.now()))?;
         writer.write_char(' ')?;
         let (color, level) = level(*metadata.level());
         styled(&mut writer, color, level)?;
@@ -63,14 +64,45 @@ where
     }
 }
 
-/// The time, to the microsecond.
-#[expect(
-    clippy::disallowed_methods,
-    reason = "when something was said is what this machine holds it to be, also where a test holds otherwise"
-)]
-fn now() -> String {
-    let now = DateTime::<Utc>::from(SystemTime::now());
-    now.to_rfc3339_opts(SecondsFormat::Micros, true)
+thread_local! {
+    static LAST: RefCell<Written> = RefCell::default();
+}
+
+/// A time as it was written last. A second has many lines, which differ in their microseconds alone.
+#[derive(Default)]
+struct Written {
+    /// Since the epoch.
+    second: Option<u64>,
+    text: String,
+}
+
+impl Written {
+    /// How long it is up to the microseconds.
+    const SECOND: usize = "2026-11-28T11:06:15".len();
+
+    /// The time, to the microsecond.
+    #[expect(
+        clippy::disallowed_methods,
+        reason = "when something was said is what this machine holds it to be, also where a test holds otherwise"
+    )]
+    fn now(&mut self) -> &str {
+        let now = SystemTime::now();
+        // A clock that stands before the epoch has all its lines in that second.
+        self.write(now.duration_since(UNIX_EPOCH).unwrap_or_default())
+    }
+
+    fn write(&mut self, since_epoch: Duration) -> &str {
+        let second = since_epoch.as_secs();
+        if self.second != Some(second) {
+            let time = DateTime::<Utc>::from(UNIX_EPOCH + Duration::from_secs(second));
+            self.text = time.to_rfc3339_opts(SecondsFormat::Secs, true);
+            self.second = Some(second);
+        }
+        self.text.truncate(Self::SECOND);
+        // Into a text, which takes all.
+        let _ = write!(self.text, ".{:06}Z", since_epoch.subsec_micros());
+        &self.text
+    }
 }
 
 /// The text, in this style where there are any.
@@ -91,5 +123,28 @@ const fn level(level: Level) -> (&'static str, &'static str) {
         Level::INFO => ("\u{1b}[32m", " INFO"),
         Level::DEBUG => ("\u{1b}[34m", "DEBUG"),
         Level::TRACE => ("\u{1b}[35m", "TRACE"),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_time_is_written_whatever_was_written_before() {
+        let mut last = Written::default();
+        for (second, micros) in [
+            (1_795_863_975, 595_484),
+            (1_795_863_975, 7),
+            (1_795_863_976, 0),
+            (1_795_863_975, 999_999),
+            (0, 1),
+            (253_402_300_799, 999_999),
+        ] {
+            let since_epoch = Duration::from_secs(second) + Duration::from_micros(micros);
+            let time = DateTime::<Utc>::from(UNIX_EPOCH + since_epoch);
+            let expected = time.to_rfc3339_opts(SecondsFormat::Micros, true);
+            assert_eq!(last.write(since_epoch), expected);
+        }
     }
 }
