@@ -6,6 +6,7 @@ mod known;
 mod lines;
 pub(crate) mod outage;
 mod process;
+mod tally;
 pub(crate) mod traces;
 
 use std::io::IsTerminal as _;
@@ -16,7 +17,6 @@ use lessor_adapters::postgres::PgDatabase;
 use metrics_exporter_prometheus::{BuildError, PrometheusBuilder, PrometheusHandle};
 use tracing::Subscriber;
 use tracing::level_filters::LevelFilter;
-use tracing_appender::non_blocking::WorkerGuard;
 use tracing_subscriber::filter::Targets;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::layer::SubscriberExt as _;
@@ -31,6 +31,7 @@ pub(crate) use known::{
 };
 use known::{CONNECTIONS, CONNECTIONS_MAX, LINES_LOST};
 pub use known::{Kind, Labels, METRICS, Metric};
+pub(crate) use tally::Tally;
 pub use traces::{Traces, TracesError};
 
 /// How log lines are written. They go to standard error: standard output is for what a command
@@ -74,6 +75,9 @@ pub enum TelemetryError {
     /// Nobody can be told of spans.
     #[error(transparent)]
     Traces(#[from] TracesError),
+    /// Lines cannot be written aside.
+    #[error("there is no thread for log lines")]
+    Thread(#[from] std::io::Error),
 }
 
 /// What logs and tells of spans until it is dropped: what was not written or sent yet is then.
@@ -81,7 +85,7 @@ pub enum TelemetryError {
 pub struct Telling {
     _traces: Traces,
     /// The last to go: what else goes may log.
-    _lines: WorkerGuard,
+    _lines: lines::Guard,
 }
 
 /// Starts logging, of a process that runs on: lines are written aside. `filter` is a `tracing` directive list, such
@@ -96,7 +100,7 @@ pub fn init_logs(
 ) -> Result<Telling, TelemetryError> {
     let filter = parsed(filter)?;
     let traces = collector.map_or(Ok(Traces::NONE), Traces::to)?;
-    let (writer, guard) = lines::aside();
+    let (writer, guard) = lines::aside()?;
     match traces.tracer() {
         None => begin(format, filter, writer)?,
         Some(tracer) => {
@@ -213,6 +217,7 @@ impl Metrics {
     #[must_use]
     pub fn render(&self) -> String {
         process::measure();
+        tally::tell();
         metrics::counter!(LINES_LOST).absolute(lines::lost());
         self.measure_connections();
         self.recorded.render()

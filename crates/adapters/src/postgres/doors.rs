@@ -292,7 +292,10 @@ impl Doors for PgUnitOfWork {
 
     async fn owners_with(&mut self, errand: Errand) -> Result<Vec<OrganizationId>, StoreError> {
         let mut is_cluster = false;
-        if matches!(errand, Errand::Jobs { .. } | Errand::Deliveries { .. }) {
+        if matches!(
+            errand,
+            Errand::Jobs { .. } | Errand::OldJobs { .. } | Errand::Deliveries { .. }
+        ) {
             let session = self.session()?;
             is_cluster = session.is_of_a_cluster().await.map_err(store_error)?;
             session.send_ahead(BY_INDEX);
@@ -304,7 +307,11 @@ impl Doors for PgUnitOfWork {
                 let found = owners_by(connection, &queue::OWNERS_DUE, due, is_cluster).await?;
                 ("jobs", found)
             }
-            Errand::OldJobs { before } => ("jobs", queue::owners_done(connection, before).await?),
+            Errand::OldJobs { before } => {
+                let question = &queue::OWNERS_DONE;
+                let found = owners_by(connection, question, before, is_cluster).await?;
+                ("jobs", found)
+            }
             Errand::OwnAccount { mode } => (
                 "processor_accounts",
                 processor_accounts::owners(connection, mode).await?,

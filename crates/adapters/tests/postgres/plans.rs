@@ -160,8 +160,8 @@ const INDEXES: &[&str] = &[
     "ledger_entries_held_idx",
     "jobs_pending_idx",
     "jobs_open_idx",
-    "jobs_id_idx",
-    "jobs_done_at_idx",
+    "jobs_pkey",
+    "jobs_done_idx",
     "audit_events_subject_idx",
     "audit_events_actor_id_idx",
     "audit_events_of_sandbox_idx",
@@ -492,11 +492,11 @@ async fn look_through_doors(
             mode: Mode::Sandbox,
         },
         Errand::OldAnswers { before: long_ago },
-        Errand::OldJobs { before: long_ago },
         Errand::UnnumberedEvents,
         Errand::OldEvents { before: long_ago },
         Errand::OldDeliveries { before: long_ago },
-        // These two say to the end of the transaction how they are looked for.
+        // These say to the end of the transaction how they are looked for.
+        Errand::OldJobs { before: long_ago },
         Errand::Jobs { due: now },
         Errand::Deliveries { due: now },
     ] {

@@ -13,7 +13,7 @@ use quick_cache::sync::Cache;
 
 use super::buckets::{Buckets, Rate, Standing};
 use crate::http::error::ApiError;
-use crate::telemetry::{KEY_CACHE, RATE_LIMITED};
+use crate::telemetry::{KEY_CACHE, RATE_LIMITED, Tally};
 
 /// The most keys that are remembered.
 const KEYS_MAX: usize = 100_000;
@@ -51,7 +51,7 @@ pub struct KeyCache {
 
 thread_local! {
     /// Found by its name once for each thread: every request counts one.
-    static HITS: metrics::Counter = metrics::counter!(KEY_CACHE, "result" => "hit");
+    static HITS: Tally = Tally::of_counter(metrics::counter!(KEY_CACHE, "result" => "hit"));
 }
 
 impl KeyCache {
@@ -78,7 +78,7 @@ impl KeyCache {
     /// The key as it was found a moment ago.
     pub(crate) fn recent(known: Option<Arc<Found>>) -> Option<Arc<Found>> {
         let recent = known.filter(|found| found.is_recent())?;
-        HITS.with(|hits| hits.increment(1));
+        HITS.with(Tally::add);
         Some(recent)
     }
 

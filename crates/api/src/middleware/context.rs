@@ -31,7 +31,7 @@ use crate::http::slices::sliced;
 use crate::middleware::cors::{Cors, Grant};
 use crate::middleware::fallback::Matched;
 use crate::state::AppState;
-use crate::telemetry::{outage, traces};
+use crate::telemetry::{Tally, outage, traces};
 
 /// When a client is told to come again after its request took too long.
 const COME_BACK: Duration = Duration::from_secs(1);
@@ -216,7 +216,7 @@ fn log(route: &str, status: StatusCode, took: Duration) {
 
 /// Counters of answers of one kind, found by their names once for each thread.
 struct Counters {
-    answered: metrics::Counter,
+    answered: Tally,
     took: metrics::Histogram,
 }
 
@@ -224,12 +224,12 @@ impl Counters {
     fn new(method: &'static str, route: &Arc<str>, status: u16) -> Self {
         let route = SharedString::from(Arc::clone(route));
         Self {
-            answered: metrics::counter!(
+            answered: Tally::of_counter(metrics::counter!(
                 "http_requests_total",
                 "method" => method,
                 "route" => route.clone(),
                 "status" => status.to_string(),
-            ),
+            )),
             took: metrics::histogram!(
                 "http_request_duration_seconds", "method" => method, "route" => route
             ),
@@ -261,28 +261,29 @@ fn record(method: &Method, route: &Arc<str>, status: StatusCode, took: Duration)
         let counters = known
             .entry((method, Arc::clone(route), status))
             .or_insert_with(|| Counters::new(method, route, status));
-        counters.answered.increment(1);
+        counters.answered.add();
         counters.took.record(took);
     });
 }
 
 /// Counts the requests under way; one whose client is gone ends by being dropped.
-struct InFlight(metrics::Gauge);
+struct InFlight;
+
+thread_local! {
+    static UNDER_WAY: Tally = Tally::of_gauge(metrics::gauge!("http_requests_in_flight"));
+}
 
 impl InFlight {
     fn enter() -> Self {
-        thread_local! {
-            static UNDER_WAY: metrics::Gauge = metrics::gauge!("http_requests_in_flight");
-        }
-        let under_way = UNDER_WAY.with(metrics::Gauge::clone);
-        under_way.increment(1);
-        Self(under_way)
+        UNDER_WAY.with(Tally::add);
+        Self
     }
 }
 
 impl Drop for InFlight {
     fn drop(&mut self) {
-        self.0.decrement(1);
+        // Of a thread that ends, with what it counted, nobody asks any more.
+        let _ = UNDER_WAY.try_with(Tally::subtract);
     }
 }
 

@@ -25,7 +25,7 @@ use tokio::time::sleep;
 
 use crate::state::editions::Moment;
 use crate::state::journal::Shows;
-use crate::telemetry::REMEMBERED;
+use crate::telemetry::{REMEMBERED, Tally};
 
 /// Most memory that answers take, in bytes.
 const MEMORY_MAX: u64 = 64 * 1024 * 1024;
@@ -45,8 +45,8 @@ const ASKED: usize = 8 * 1024;
 
 thread_local! {
     /// Found by their name once for each thread.
-    static HITS: metrics::Counter = metrics::counter!(REMEMBERED, "result" => "hit");
-    static MISSES: metrics::Counter = metrics::counter!(REMEMBERED, "result" => "miss");
+    static HITS: Tally = Tally::of_counter(metrics::counter!(REMEMBERED, "result" => "hit"));
+    static MISSES: Tally = Tally::of_counter(metrics::counter!(REMEMBERED, "result" => "miss"));
 }
 
 /// What somebody asks, and everything else that the answer depends on but for the records.
@@ -90,7 +90,7 @@ pub(crate) struct Answer {
 impl Answer {
     /// The answer once more.
     pub(crate) fn respond(&self) -> HttpResponse {
-        HITS.with(|hits| hits.increment(1));
+        HITS.with(Tally::add);
         self.given.fetch_add(1, Ordering::Relaxed);
         let mut response = HttpResponse::Ok();
         for header in &*self.headers {
@@ -183,7 +183,7 @@ impl Remembered {
 
     /// The question is answered anew.
     pub(crate) fn missed() {
-        MISSES.with(|misses| misses.increment(1));
+        MISSES.with(Tally::add);
     }
 
     /// Remembers the answer, which was read after that moment, in place of one that is not true any more. Where that was

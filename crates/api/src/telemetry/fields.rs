@@ -3,6 +3,7 @@
 //! The library's own way styles each name for terminals, which every request paid for, and writes values as they show
 //! themselves: what somebody else named with a line break in it looked like a line of ours.
 
+use std::cell::Cell;
 use std::fmt::{self, Debug, Write as _};
 
 use tracing::field::{Field, Visit};
@@ -12,6 +13,13 @@ use tracing_subscriber::fmt::format::Writer;
 
 /// How much room fields have before they take more, in bytes: those of a request are no longer.
 const USUAL: usize = 256;
+/// How much of it is kept at most.
+const MOST: usize = 4 * USUAL;
+
+thread_local! {
+    /// Room for fields, for whoever writes some next.
+    static ROOM: Cell<String> = Cell::default();
+}
 
 /// The fields of a span or an event, with a space between them.
 pub(super) struct Fields;
@@ -20,12 +28,17 @@ impl<'w> FormatFields<'w> for Fields {
     fn format_fields<R: RecordFields>(&self, mut writer: Writer<'w>, fields: R) -> fmt::Result {
         // Handed over at once: a span makes room for each piece that it is given.
         let mut said = Said {
-            text: String::with_capacity(USUAL),
+            text: ROOM.take(),
             result: Ok(()),
         };
+        said.text.reserve(USUAL);
         fields.record(&mut said);
-        writer.write_str(&said.text)?;
-        said.result
+        let Said { mut text, result } = said;
+        let written = writer.write_str(&text);
+        text.clear();
+        text.shrink_to(MOST);
+        ROOM.set(text);
+        written.and(result)
     }
 }
 
@@ -55,7 +68,7 @@ impl Visit for Said {
     fn record_u64(&mut self, field: &Field, value: u64) {
         if self.wants(field) {
             self.name(field);
-            self.result = write!(self.text, "{value}");
+            self.text.push_str(itoa::Buffer::new().format(value));
         }
     }
 

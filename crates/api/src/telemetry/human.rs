@@ -4,7 +4,7 @@
 //! which every request paid for.
 
 use std::cell::RefCell;
-use std::fmt::{self, Write as _};
+use std::fmt;
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use chrono::{DateTime, SecondsFormat, Utc};
@@ -68,6 +68,9 @@ thread_local! {
     static LAST: RefCell<Written> = RefCell::default();
 }
 
+/// One more digit than microseconds of a second have.
+const MILLION: u32 = 1_000_000;
+
 /// A time as it was written last. A second has many lines, which differ in their microseconds alone.
 #[derive(Default)]
 struct Written {
@@ -99,8 +102,12 @@ impl Written {
             self.second = Some(second);
         }
         self.text.truncate(Self::SECOND);
-        // Into a text, which takes all.
-        let _ = write!(self.text, ".{:06}Z", since_epoch.subsec_micros());
+        // A digit more keeps the zeros in front, and is left out.
+        let mut digits = itoa::Buffer::new();
+        let digits = digits.format(MILLION + since_epoch.subsec_micros());
+        self.text.push('.');
+        self.text.push_str(digits.get(1..).unwrap_or_default());
+        self.text.push('Z');
         &self.text
     }
 }

@@ -190,6 +190,35 @@ fn owners_due_of_a_cluster() -> String {
     )
 }
 
+/// Whose jobs were done before the time `$1`: the first that was done of each organization tells.
+pub(super) static OWNERS_DONE: Question = Question {
+    usual: LazyLock::new(owners_done),
+    of_a_cluster: LazyLock::new(owners_done_of_a_cluster),
+};
+
+fn owners_done() -> String {
+    let first = |condition: &str| {
+        format!(
+            "(SELECT organization_id, done_at FROM jobs
+                WHERE done_at IS NOT NULL{condition} ORDER BY organization_id, done_at LIMIT 1)"
+        )
+    };
+    let (first, next) = (first(""), first(" AND organization_id > owners.organization_id"));
+    format!(
+        "WITH RECURSIVE owners AS (
+            {first}
+            UNION ALL
+            SELECT next.* FROM owners CROSS JOIN LATERAL {next} AS next
+        )
+        SELECT organization_id FROM owners WHERE done_at < $1 ORDER BY 1"
+    )
+}
+
+/// The coordinator of a cluster has no statement that asks again and again.
+fn owners_done_of_a_cluster() -> String {
+    "SELECT DISTINCT organization_id FROM jobs WHERE done_at < $1 ORDER BY 1".to_owned()
+}
+
 /// Takes the first job of the organization about the subject. Which rows are its the index says, whatever else there is: it is
 /// planned anew each time, which is seldom.
 static CLAIM_OF: LazyLock<String> = LazyLock::new(|| {
@@ -251,21 +280,6 @@ async fn take(
         written.map_err(store_error)?;
     }
     jobs(locked)
-}
-
-/// Whose jobs were done before the time, of all that can be read.
-pub(super) async fn owners_done(
-    connection: &mut AsyncPgConnection,
-    before: Timestamp,
-) -> Result<Vec<i64>, StoreError> {
-    jobs::table
-        .filter(jobs::done_at.lt(before))
-        .select(jobs::organization_id)
-        .distinct()
-        .order(jobs::organization_id)
-        .load(connection)
-        .await
-        .map_err(store_error)
 }
 
 /// The job, if this attempt of it is the last one and has not ended: only what is to be done
