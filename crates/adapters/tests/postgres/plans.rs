@@ -160,7 +160,7 @@ const INDEXES: &[&str] = &[
     "ledger_entries_held_idx",
     "jobs_pending_idx",
     "jobs_open_idx",
-    "jobs_pkey",
+    "jobs_id_idx",
     "jobs_done_idx",
     "audit_events_subject_idx",
     "audit_events_actor_id_idx",

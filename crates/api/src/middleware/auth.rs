@@ -156,9 +156,7 @@ async fn in_force(
     let now = || state.engine.clock.now();
     let valid = |found: &Arc<Found>| found.holder.key.is_valid_at(now());
     if let Some(found) = KeyCache::recent(known) {
-        return Some(found)
-            .filter(valid)
-            .ok_or_else(ApiError::unauthorized);
+        return Some(found).filter(valid).ok_or_else(ApiError::unauthorized);
     }
     let found = state
         .keys

@@ -190,27 +190,28 @@ fn owners_due_of_a_cluster() -> String {
     )
 }
 
-/// Whose jobs were done before the time `$1`: the first that was done of each organization tells.
+/// Whose jobs were done before the time `$1`: the first that was done of each organization tells, however many there are.
 pub(super) static OWNERS_DONE: Question = Question {
     usual: LazyLock::new(owners_done),
     of_a_cluster: LazyLock::new(owners_done_of_a_cluster),
 };
 
 fn owners_done() -> String {
-    let first = |condition: &str| {
+    let first = |more: &str| {
         format!(
             "(SELECT organization_id, done_at FROM jobs
-                WHERE done_at IS NOT NULL{condition} ORDER BY organization_id, done_at LIMIT 1)"
+                WHERE done_at IS NOT NULL{more} ORDER BY organization_id, done_at LIMIT 1)"
         )
     };
-    let (first, next) = (first(""), first(" AND organization_id > owners.organization_id"));
     format!(
         "WITH RECURSIVE owners AS (
-            {first}
+            {}
             UNION ALL
-            SELECT next.* FROM owners CROSS JOIN LATERAL {next} AS next
+            SELECT next.* FROM owners CROSS JOIN LATERAL {} AS next
         )
-        SELECT organization_id FROM owners WHERE done_at < $1 ORDER BY 1"
+        SELECT organization_id FROM owners WHERE done_at < $1 ORDER BY 1",
+        first(""),
+        first(" AND organization_id > owners.organization_id")
     )
 }
 
