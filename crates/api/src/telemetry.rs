@@ -2,6 +2,8 @@
 
 mod fields;
 mod human;
+#[cfg(test)]
+mod kept;
 mod known;
 mod lines;
 pub(crate) mod outage;

@@ -126,31 +126,15 @@ impl fmt::Write for OneLine<'_> {
 
 #[cfg(test)]
 mod tests {
-    use std::io;
-    use std::sync::{Arc, Mutex};
-
     use tracing_subscriber::layer::SubscriberExt as _;
 
     use super::*;
     use crate::telemetry::human::Human;
-
-    #[derive(Clone, Default)]
-    struct Lines(Arc<Mutex<Vec<u8>>>);
-
-    impl io::Write for Lines {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
-        }
-    }
+    use crate::telemetry::kept::Kept;
 
     #[test]
     fn an_event_is_one_line_whatever_is_in_it() {
-        let lines = Lines::default();
+        let lines = Kept::default();
         let written = lines.clone();
         let layer = tracing_subscriber::fmt::layer()
             .fmt_fields(Fields)
@@ -166,7 +150,7 @@ mod tests {
             let (quote, plain) = ("say \"hi\" \\", "all of it");
             tracing::info!(name, shown = %name, quote, plain, number = 7, "greeted {name}");
         });
-        let lines = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+        let lines = lines.text();
         let (when, said) = lines.split_once(' ').unwrap();
         assert!(chrono::DateTime::parse_from_rfc3339(when).is_ok(), "{when}");
         assert_eq!(
@@ -188,7 +172,7 @@ mod tests {
             ),
             (false, " WARN key: lessor: careful\n"),
         ] {
-            let lines = Lines::default();
+            let lines = Kept::default();
             let written = lines.clone();
             let layer = tracing_subscriber::fmt::layer()
                 .fmt_fields(Fields)
@@ -199,7 +183,7 @@ mod tests {
                 let _entered = tracing::info_span!("key").entered();
                 tracing::warn!(target: "lessor", "careful");
             });
-            let line = String::from_utf8(lines.0.lock().unwrap().clone()).unwrap();
+            let line = lines.text();
             let (when, said) = line.split_once(' ').unwrap();
             assert_eq!(when.contains('\u{1b}'), is_terminal, "{when:?}");
             assert_eq!(said, expected);

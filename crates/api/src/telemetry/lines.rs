@@ -1,7 +1,7 @@
 //! Log lines, written aside: no request waits for whoever reads them.
 //!
-//! They are gathered, so that many are one write, and all are handed over in one place and not each for itself, which would
-//! be a third of what a line takes. Where they are not read as fast as they come, those that find no room are lost, and counted.
+//! They are gathered, so that many are one write, and all are handed over in one place: a channel would have each copied, sent
+//! and freed for itself. Where they are not read as fast as they come, those that find no room are lost, and counted.
 
 use std::io::{self, Write};
 use std::mem;
@@ -128,10 +128,17 @@ impl Write for &Lines {
     }
 }
 
-impl Drop for Guard {
-    fn drop(&mut self) {
+impl Guard {
+    /// Nothing more will come.
+    fn end(&self) {
         self.lines.waiting().is_over = true;
         self.lines.told.notify_one();
+    }
+}
+
+impl Drop for Guard {
+    fn drop(&mut self) {
+        self.end();
         // Who does not read them is not waited for.
         let _ = self.written.recv_timeout(PATIENCE);
     }
@@ -140,25 +147,19 @@ impl Drop for Guard {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::telemetry::kept::Kept;
 
-    /// Where lines are written to, as long as it is let.
-    #[derive(Clone, Default)]
-    struct Out(Arc<Mutex<Vec<u8>>>);
-
-    impl Write for Out {
-        fn write(&mut self, bytes: &[u8]) -> io::Result<usize> {
-            self.0.lock().unwrap().extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> io::Result<()> {
-            Ok(())
+    impl Guard {
+        /// Ends, however long the last take on a machine that does other things too.
+        fn outlast(self) {
+            self.end();
+            assert!(self.written.recv().is_err(), "nothing is sent");
         }
     }
 
     #[test]
     fn all_lines_are_written_whole_and_in_order() {
-        let out = Out::default();
+        let out = Kept::default();
         let (lines, guard) = Lines::to(out.clone()).unwrap();
         thread::scope(|scope| {
             for writer in 0..4 {
@@ -171,8 +172,8 @@ mod tests {
                 });
             }
         });
-        drop(guard);
-        let written = String::from_utf8(out.0.lock().unwrap().clone()).unwrap();
+        guard.outlast();
+        let written = out.text();
         for writer in 0..4 {
             let own = written.lines().filter_map(|line| {
                 let (by, number) = line.split_once(' ').unwrap();
@@ -185,10 +186,10 @@ mod tests {
 
     #[test]
     fn what_finds_no_room_is_lost_and_nobody_waits() {
-        let out = Out::default();
+        let out = Kept::default();
         let line = vec![b'x'; 1024 * 1024];
         let (lines, guard) = Lines::to(out.clone()).unwrap();
-        let nobody_reads = out.0.lock().unwrap();
+        let nobody_reads = out.lock();
         // What the thread has taken already has given its room to others.
         for _ in 0..20 {
             (&*lines).write_all(&line).unwrap();
@@ -196,8 +197,8 @@ mod tests {
         let lost = lines.lost.load(Ordering::Relaxed);
         assert!((4..=12).contains(&lost), "{lost}");
         drop(nobody_reads);
-        drop(guard);
+        guard.outlast();
         let kept = usize::try_from(20 - lost).unwrap();
-        assert_eq!(out.0.lock().unwrap().len(), kept * line.len());
+        assert_eq!(out.text().len(), kept * line.len());
     }
 }

@@ -77,7 +77,8 @@ impl Counted {
 /// Tells the metrics what was counted since they were last told.
 pub(super) fn tell() {
     all().retain_mut(|counted| {
-        let is_counted_on = Arc::strong_count(&counted.tally) > 1;
+        // Of a thread that has ended nobody else has it, and all that it counted is there.
+        let is_counted_on = Arc::get_mut(&mut counted.tally).is_none();
         counted.tell();
         is_counted_on
     });
