@@ -12,7 +12,8 @@ use lessor_domain::access::Mode;
 use lessor_domain::checkout::Effect;
 use lessor_domain::ids::CheckoutPubId;
 use lessor_domain::ports::{
-    Backlog, Database, IdGenerator, IdempotencyKey, InboxMessage, Job, JobSubject, NewJob, Reach,
+    Backlog, Database, Errand, IdGenerator, IdempotencyKey, InboxMessage, Job, JobSubject, NewJob,
+    Reach,
 };
 use lessor_domain::time::Timestamp;
 use tokio::sync::mpsc::{UnboundedReceiver, unbounded_channel};
@@ -290,6 +291,29 @@ async fn a_claim_reads_few_of_many_where_there_was_one_when_they_were_counted() 
     });
     let read = read.await;
     assert!(read < 100, "{read} rows were read");
+}
+
+#[tokio::test]
+async fn whose_old_jobs_are_is_told_by_the_first_of_each() {
+    if skipped_on_a_cluster("a coordinator asks its nodes once") {
+        return;
+    }
+    let shop = Shop::open().await;
+    let now = shop.make.tick();
+    let jobs: Vec<NewJob> = (0..500).map(|_| job(&shop, subject(&shop), now)).collect();
+    push(&shop, &jobs).await;
+    let done = "update jobs set state = 'done', done_at = created_at; analyze jobs";
+    shop.test.execute(done).await;
+    let later = now + TimeDelta::days(1);
+    for (before, owners) in [(later, vec![shop.organization.id]), (now, Vec::new())] {
+        let read = rows_read(&shop.test, "jobs", 1, async |database| {
+            let mut view = database.read(Reach::Server).await.unwrap();
+            let errand = Errand::OldJobs { before };
+            assert_eq!(view.doors().owners_with(errand).await.unwrap(), owners);
+        });
+        let read = read.await;
+        assert!(read < 10, "{read} rows were read");
+    }
 }
 
 #[tokio::test]
